@@ -70,9 +70,10 @@ func (t *tally) read() (requests, error) {
 	return t.counted, err
 }
 
-// add counts the requests of a user, those that met another version than the one they were about for themselves, and returns
-// how many bytes it has taken. A watch is counted when it begins, all else when it is answered. What stands behind the last
-// end of a line is still being written and not taken.
+// add counts the requests of a user, those that met another version than the one they were about
+// for themselves, and returns how many bytes it has taken. A watch is counted when it begins, all
+// else when it is answered. What stands behind the last end of a line is still being written and
+// not taken.
 func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 	lines := bufio.NewReader(log)
 	for {

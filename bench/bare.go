@@ -23,10 +23,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// bare writes the PATCHes of reloads and does nothing else: it knows beforehand what to write where. It is the limit
-// of what a controller can reach that has to find that out.
+// bare writes the PATCHes of reloads and does nothing else: it knows beforehand what to write
+// where. It is the limit of what a controller can reach that has to find that out.
 //
-// It works on twins: Deployments of the same names and shape in a namespace that no controller looks at.
+// It works on twins: Deployments of the same names and shape in a namespace that no controller
+// looks at.
 type bare struct {
 	client kubeapi.Client
 	kind   kinds.Kind
@@ -35,8 +36,8 @@ type bare struct {
 	round            atomic.Int64
 }
 
-// addBare makes the twins of some Deployments, and a client of the same permissions and settings as the controller's. Beside a peer
-// there is none: the limit was measured beside the controller.
+// addBare makes the twins of some Deployments, and a client of the same permissions and settings as
+// the controller's. Beside a peer there is none: the limit was measured beside the controller.
 func (s *stage) addBare(ctx context.Context, names []string, source func(name string) string) (*bare, error) {
 	if s.who.peer != "" {
 		return nil, nil
@@ -82,8 +83,8 @@ type write struct {
 	patch kinds.Patch
 }
 
-// prepare makes the PATCHes that the controller would send for another content of a source, each as long as the one
-// that it last sent to the original.
+// prepare makes the PATCHes that the controller would send for another content of a source, each as
+// long as the one that it last sent to the original.
 func (b *bare) prepare(names []string, src func(name string) string) ([]write, error) {
 	sum := sha1.Sum(fmt.Append(nil, b.round.Add(1)))
 	mark := hex.EncodeToString(sum[:])

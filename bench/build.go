@@ -15,7 +15,8 @@ const (
 	imagePackage      = "github.com/reroll-dev/reroll/tools/image"
 )
 
-// build builds a command as the image has it, and returns its path: the kernel maps less of a file without symbols.
+// build builds a command as the image has it, and returns its path: the kernel maps less of a file
+// without symbols.
 func (b *bench) build(ctx context.Context, pkg string) (string, error) {
 	binary := filepath.Join(b.folder, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, pkg)

@@ -14,8 +14,8 @@ type point struct {
 	Memory    float64 `json:"rssMiB"`
 }
 
-// curve changes sources one at a time, among ever more workloads and sources. Those that are only there are paused, so that
-// Kubernetes makes nothing of them.
+// curve changes sources one at a time, among ever more workloads and sources. Those that are only
+// there are paused, so that Kubernetes makes nothing of them.
 func curve(ctx context.Context, s *stage) ([]section, error) {
 	edited := numbered("owner", s.opts.crowdEdits)
 	if err := s.makeOwn(ctx, edited, false); err != nil {
@@ -38,7 +38,8 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 		if err := s.makeOwn(ctx, more, true); err != nil {
 			return nil, err
 		}
-		// What is new while it runs it welcomes by an Event each, which would be in the way of those that are counted.
+		// What is new while it runs it welcomes by an Event each, which would be in the way of
+		// those that are counted.
 		if err := s.ready(ctx, "--settle=0"); err != nil {
 			return nil, err
 		}

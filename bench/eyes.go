@@ -21,8 +21,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// eyes see every Deployment of a namespace, and when its pod template changes. Whoever has changed it, and however it
-// is marked, that is a rollout.
+// eyes see every Deployment of a namespace, and when its pod template changes. Whoever has changed
+// it, and however it is marked, that is a rollout.
 type eyes struct {
 	mu       sync.Mutex
 	now      map[string]*appsv1.Deployment
@@ -39,7 +39,8 @@ type rollout struct {
 	version uint64    // of the Deployment that first had it
 }
 
-// open begins to watch the Deployments of a part, of which there are none yet, until the context ends.
+// open begins to watch the Deployments of a part, of which there are none yet, until the context
+// ends.
 func open(ctx context.Context, client kubernetes.Interface, of string) (*eyes, error) {
 	api := client.AppsV1().Deployments(metav1.NamespaceAll)
 	selected := func(o metav1.ListOptions) metav1.ListOptions {
@@ -75,7 +76,8 @@ func open(ctx context.Context, client kubernetes.Interface, of string) (*eyes, e
 func (e *eyes) see(event watch.Event, at time.Time) {
 	d, ok := event.Object.(*appsv1.Deployment)
 	if !ok || event.Type == watch.Deleted {
-		// Nothing here deletes a Deployment, and a gap in the watch is a rollout that may have been missed.
+		// Nothing here deletes a Deployment, and a gap in the watch is a rollout that may have been
+		// missed.
 		e.lose(fmt.Errorf("an event of type %s came: %w", event.Type, apierrors.FromObject(event.Object)))
 		return
 	}
@@ -110,7 +112,8 @@ func (e *eyes) stir() {
 	}
 }
 
-// patience is far beyond what anything takes that is awaited here, also on a busy machine. What is missed never comes.
+// patience is far beyond what anything takes that is awaited here, also on a busy machine. What is
+// missed never comes.
 const patience = 5 * time.Minute
 
 // await waits until what is seen is as it should be. It may be called by one at a time.
@@ -178,7 +181,8 @@ func (e *eyes) awaitUnlessStill(ctx context.Context, workloads int, still time.D
 	}
 }
 
-// awaitObserved waits until the Deployment controller has acted on the newest version of some Deployments, or of all.
+// awaitObserved waits until the Deployment controller has acted on the newest version of some
+// Deployments, or of all.
 func (e *eyes) awaitObserved(ctx context.Context, names ...string) error {
 	return e.await(ctx, "the Deployment controller", func() bool {
 		if len(names) == 0 {
@@ -228,8 +232,8 @@ func (e *eyes) unpaused() int {
 	return n
 }
 
-// awaitNewer waits until each of these Deployments has got another pod template after a version: its pods, which start later,
-// have the content of then. It returns when each was seen to.
+// awaitNewer waits until each of these Deployments has got another pod template after a version:
+// its pods, which start later, have the content of then. It returns when each was seen to.
 func (e *eyes) awaitNewer(ctx context.Context, versions map[string]uint64) (map[string]time.Time, error) {
 	newer := map[string]time.Time{}
 	err := e.await(ctx, fmt.Sprintf("the last content to be with all of %d workloads", len(versions)), func() bool {
@@ -252,8 +256,8 @@ func (e *eyes) awaitNewer(ctx context.Context, versions map[string]uint64) (map[
 	return newer, err
 }
 
-// since returns for each workload that has rolled since begin how long after a moment it first did. One without a moment
-// is left out: it had no reason to.
+// since returns for each workload that has rolled since begin how long after a moment it first did.
+// One without a moment is left out: it had no reason to.
 func (e *eyes) since(moment func(name string) time.Time) []time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// writers are the numbers of PATCHes in flight that the bare loop is tried with. The fastest is the limit.
+// writers are the numbers of PATCHes in flight that the bare loop is tried with. The fastest is the
+// limit.
 func writers() []int { return []int{8, 16, 32, 64} }
 
 // fanOut edits one ConfigMap that many workloads use.
@@ -95,8 +96,8 @@ func (s *stage) fanOutOnce(ctx context.Context, sh *sheet, nth int) error {
 	return s.addOnce(sh, used, reloads(s.opts.fan), s.opts.fan, answered, func(string) time.Time { return answered })
 }
 
-// finish waits until so many workloads have rolled, Kubernetes has come to rest, and there are so many Events, and returns what
-// was used.
+// finish waits until so many workloads have rolled, Kubernetes has come to rest, and there are so
+// many Events, and returns what was used.
 func (s *stage) finish(ctx context.Context, w *window, workloads, events int) (spent, error) {
 	if err := s.awaitRollouts(ctx, workloads); err != nil {
 		return spent{}, err
@@ -107,8 +108,8 @@ func (s *stage) finish(ctx context.Context, w *window, workloads, events int) (s
 	return w.end(ctx, events)
 }
 
-// addOnce adds what was used and seen of so many workloads that had to roll once each. Moment is from when the time of each
-// counts.
+// addOnce adds what was used and seen of so many workloads that had to roll once each. Moment is
+// from when the time of each counts.
 func (s *stage) addOnce(sh *sheet, used spent, least requests, workloads int, began time.Time, moment func(name string) time.Time) error {
 	seen := s.eyes.seen()
 	sh.addFirstAndLast(seen, began)
@@ -132,7 +133,8 @@ func (s seen) check(workloads int) error {
 	return nil
 }
 
-// right passes on that the work was not done right. Of a peer it is told, and the table shows what it did.
+// right passes on that the work was not done right. Of a peer it is told, and the table shows what
+// it did.
 func (s *stage) right(err error) error {
 	if err != nil && s.ours == nil {
 		s.tell("the peer: %v", err)
@@ -141,7 +143,8 @@ func (s *stage) right(err error) error {
 	return err
 }
 
-// awaitRollouts waits until so many Deployments have rolled. A peer that does nothing for a while will not.
+// awaitRollouts waits until so many Deployments have rolled. A peer that does nothing for a while
+// will not.
 func (s *stage) awaitRollouts(ctx context.Context, workloads int) error {
 	if s.ours != nil {
 		err := s.eyes.awaitRollouts(ctx, workloads)

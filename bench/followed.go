@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// perRollout is how many Events a reload of a workload with pods is: Reloaded, and Rolled when the last old one is gone.
+// perRollout is how many Events a reload of a workload with pods is: Reloaded, and Rolled when the
+// last old one is gone.
 const perRollout = 2
 
-// followed edits the ConfigMaps of workloads with a pod each, and waits until the controller has told of all that no old pod is
-// left. To see that it reads the pods of each, once.
+// followed edits the ConfigMaps of workloads with a pod each, and waits until the controller has
+// told of all that no old pod is left. To see that it reads the pods of each, once.
 func tracked(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.followed)
 	if err := s.makeRunning(ctx, names); err != nil {

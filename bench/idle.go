@@ -12,7 +12,8 @@ import (
 
 const shareRow = "share of a core"
 
-// idleOnce looks at a controller that has nothing to do, and at one that has nothing to look after, if there is one.
+// idleOnce looks at a controller that has nothing to do, and at one that has nothing to look after,
+// if there is one.
 func (s *stage) idleOnce(ctx context.Context, sh *sheet, beside *empty) error {
 	if s.ours != nil {
 		for _, c := range []*harness.Controller{s.ours, beside.running} {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// turn is how many edits, and then bare PATCHes, come in a row: few, so that a slow moment of the machine meets both,
-// and several, so that nearly each of them follows one of its own sort and what that leaves Kubernetes to do.
+// turn is how many edits, and then bare PATCHes, come in a row: few, so that a slow moment of the
+// machine meets both, and several, so that nearly each of them follows one of its own sort and what
+// that leaves Kubernetes to do.
 const turn = 20
 
 // latency edits ConfigMaps one at a time, each used by one workload, in turn with bare PATCHes.

@@ -1,6 +1,7 @@
-// Command bench measures what the controller costs: on clusters of its own, with the permissions it ships with, and with the
-// limit beside each figure, measured in the same run. It fails when the work was not done right, and with -check when a
-// figure is beyond twice its target; never because of how long something took.
+// Command bench measures what the controller costs: on clusters of its own, with the permissions it
+// ships with, and with the limit beside each figure, measured in the same run. It fails when the
+// work was not done right, and with -check when a figure is beyond twice its target; never because
+// of how long something took.
 package main
 
 import (
@@ -47,7 +48,8 @@ func run(opts options) (err error) {
 		return err
 	}
 	r := report{Facts: b.facts(), Peer: opts.peer}
-	// Each is shown when it is done: whoever has waited for minutes keeps what there is if a later one fails.
+	// Each is shown when it is done: whoever has waited for minutes keeps what there is if a later
+	// one fails.
 	fmt.Print(r.head())
 	var errs []error
 	for _, sc := range scenarios() {
@@ -100,7 +102,8 @@ func (b *bench) play(ctx context.Context, sc scenario) ([]section, error) {
 	return done, nil
 }
 
-// hangs bounds what hangs where nothing that is awaited has a bound of its own: beyond what any scenario takes on a slow machine.
+// hangs bounds what hangs where nothing that is awaited has a bound of its own: beyond what any
+// scenario takes on a slow machine.
 const hangs = 3 * time.Hour
 
 func (b *bench) playWith(ctx context.Context, sc scenario, who subject) (done []section, err error) {
@@ -132,8 +135,8 @@ func (r report) write(opts options) error {
 
 type scenario struct {
 	name string
-	// nodes are there for pods. Without them nothing is measured but the controller, and what Kubernetes does about any new pod
-	// template.
+	// nodes are there for pods. Without them nothing is measured but the controller, and what
+	// Kubernetes does about any new pod template.
 	nodes int
 	play  func(context.Context, *stage) ([]section, error)
 }

@@ -31,7 +31,8 @@ type line2D struct {
 	value        func(point) float64
 }
 
-// drawPoints returns the picture of the curve, as SVG with colours that can be read on white and on black.
+// drawPoints returns the picture of the curve, as SVG with colours that can be read on white and on
+// black.
 func drawPoints(points []point) string {
 	var b strings.Builder
 	width, height := 2*boxWidth+marginLeft+boxGap+20, boxHeight+marginTop+75

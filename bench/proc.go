@@ -46,7 +46,8 @@ func forgetPeak(pid int) error {
 	return nil
 }
 
-// cpuTime reads /proc/PID/stat. The name of the program comes second, in brackets, and may hold anything.
+// cpuTime reads /proc/PID/stat. The name of the program comes second, in brackets, and may hold
+// anything.
 func cpuTime(stat string) (time.Duration, error) {
 	const user, system = 11, 12 // counted from behind the name
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])

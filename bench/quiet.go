@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// later is a workload that is changed after all else: when it has rolled, whatever was to come before it has come.
+// later is a workload that is changed after all else: when it has rolled, whatever was to come
+// before it has come.
 const later = "later"
 
 // awaitLater changes it and waits for that.

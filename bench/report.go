@@ -131,7 +131,8 @@ func (r row) line(peer bool) string {
 	return line(cells, peer)
 }
 
-// text is the most that a figure or its ratio may be. What is not of the ratio has the unit of the figure.
+// text is the most that a figure or its ratio may be. What is not of the ratio has the unit of the
+// figure.
 func (b *bound) text(unit string) string {
 	text := fmt.Sprintf("%.4g", b.Most)
 	if b.Plain && unit != "" {

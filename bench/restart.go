@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// restart edits ConfigMaps while no controller runs. The time runs from the start of the process. Each workload has a pod: whether
-// a change was missed is told by the pods, and without any there is nothing to roll.
+// restart edits ConfigMaps while no controller runs. The time runs from the start of the process.
+// Each workload has a pod: whether a change was missed is told by the pods, and without any there
+// is nothing to roll.
 func restart(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.missed)
 	if err := s.makeRunning(ctx, names); err != nil {

@@ -25,8 +25,8 @@ func over(values []float64) spread {
 	return spread{Median: median, Min: sorted[0], Max: sorted[n-1], Runs: n}
 }
 
-// percentile is the smallest measurement that at least p of 100 do not exceed. It is one that was really measured:
-// nothing is interpolated.
+// percentile is the smallest measurement that at least p of 100 do not exceed. It is one that was
+// really measured: nothing is interpolated.
 func percentile(values []float64, p float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	rank := int(math.Ceil(p / 100 * float64(len(sorted))))

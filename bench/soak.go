@@ -15,8 +15,9 @@ type sample struct {
 	Goroutines float64 `json:"goroutines,omitempty"` // a peer may not tell
 }
 
-// soak edits the ConfigMaps of some workloads for a long time, as fast as the API server takes it. Its runs are parts of it, one
-// after the other; memory and goroutines are looked at over all of them.
+// soak edits the ConfigMaps of some workloads for a long time, as fast as the API server takes it.
+// Its runs are parts of it, one after the other; memory and goroutines are looked at over all of
+// them.
 func soak(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.stormy)
 	if err := s.makeOwn(ctx, names, false); err != nil {
@@ -121,9 +122,10 @@ const (
 	goroutinesEndsRow = "goroutines at rest, last"
 )
 
-// add adds the mean of each part of the edits, and how it stood at rest after each: what is there under way follows the work and
-// the machine, and what stays follows what was forgotten to be given back. The last is held against the first, before which much
-// is made for the first time. What a peer does not tell is left out.
+// add adds the mean of each part of the edits, and how it stood at rest after each: what is there
+// under way follows the work and the machine, and what stays follows what was forgotten to be given
+// back. The last is held against the first, before which much is made for the first time. What a
+// peer does not tell is left out.
 func (s *sampling) add(sh *sheet, parts int) {
 	if parts < 2 || len(s.taken) < parts || len(s.rests) < parts {
 		return

@@ -85,7 +85,8 @@ func (b *bench) newStage(ctx context.Context, who subject, nodes int) (s *stage,
 	return s, s.install(ctx)
 }
 
-// makeNamespace leaves the observer of the harness out, which sees more than is asked here and would be a load of its own.
+// makeNamespace leaves the observer of the harness out, which sees more than is asked here and
+// would be a load of its own.
 func (s *stage) makeNamespace(ctx context.Context, name string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,7 +94,8 @@ func (s *stage) makeNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// asController makes a configuration what the controller makes of its own: protobuf, and no limit at the client.
+// asController makes a configuration what the controller makes of its own: protobuf, and no limit
+// at the client.
 func asController(config *rest.Config) *rest.Config {
 	config.QPS = -1
 	config.ContentType = apiruntime.ContentTypeProtobuf
@@ -101,7 +103,8 @@ func asController(config *rest.Config) *rest.Config {
 	return config
 }
 
-// adopted waits until the controller knows every workload. Of a peer there is nothing to be seen but that it acts.
+// adopted waits until the controller knows every workload. Of a peer there is nothing to be seen
+// but that it acts.
 func (s *stage) adopted(ctx context.Context) error {
 	if s.ours == nil {
 		return nil
@@ -116,8 +119,8 @@ func (s *stage) adopted(ctx context.Context) error {
 	})
 }
 
-// ready starts the controller when all that it has to look after is there, and returns when it knows that and Kubernetes has
-// come to rest.
+// ready starts the controller when all that it has to look after is there, and returns when it
+// knows that and Kubernetes has come to rest.
 func (s *stage) ready(ctx context.Context, flags ...string) error {
 	if err := s.awaitRollout(ctx, s.eyes, work); err != nil {
 		return err
@@ -131,7 +134,8 @@ func (s *stage) ready(ctx context.Context, flags ...string) error {
 	return s.awaitRollout(ctx, s.eyes, work)
 }
 
-// awaitRollout waits until Kubernetes has finished with every Deployment of a namespace: no old ReplicaSet is left.
+// awaitRollout waits until Kubernetes has finished with every Deployment of a namespace: no old
+// ReplicaSet is left.
 func (s *stage) awaitRollout(ctx context.Context, e *eyes, namespace string) error {
 	if err := e.awaitObserved(ctx); err != nil {
 		return err

@@ -19,7 +19,8 @@ import (
 // helmRelease is the type of the Secrets in which Helm keeps what it has installed.
 const helmRelease = "helm.sh/release.v1"
 
-// startUp starts the controller when there is much, and one that has nothing to look after, and watches both doing nothing.
+// startUp starts the controller when there is much, and one that has nothing to look after, and
+// watches both doing nothing.
 func startUp(ctx context.Context, s *stage) ([]section, error) {
 	if err := s.makeMuch(ctx); err != nil {
 		return nil, err
@@ -196,7 +197,8 @@ func (e *empty) restart(ctx context.Context, sh *sheet) error {
 	return err
 }
 
-// bareRead takes all that the controller takes at its start off the wire, all kinds at once, and looks at none of it.
+// bareRead takes all that the controller takes at its start off the wire, all kinds at once, and
+// looks at none of it.
 func (s *stage) bareRead(ctx context.Context) (time.Duration, error) {
 	core, apps, batch := s.admin.CoreV1().RESTClient(), s.admin.AppsV1().RESTClient(), s.admin.BatchV1().RESTClient()
 	type streamed struct {

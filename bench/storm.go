@@ -39,8 +39,8 @@ func storm(ctx context.Context, s *stage) ([]section, error) {
 	return []section{sec}, nil
 }
 
-// addStormy waits until the last content is everywhere, and adds what was used and seen since the edits began. The times run
-// from the last edit of each workload's source.
+// addStormy waits until the last content is everywhere, and adds what was used and seen since the
+// edits began. The times run from the last edit of each workload's source.
 func (s *stage) addStormy(ctx context.Context, sh *sheet, w *window, began time.Time, versions map[string]uint64, answered map[string]time.Time) error {
 	newer, err := s.awaitNewer(ctx, versions)
 	if err != nil {
@@ -73,16 +73,17 @@ func (s *stage) addStormy(ctx context.Context, sh *sheet, w *window, began time.
 }
 
 const (
-	// periods are as many quiet periods as the rollouts of one workload are counted in: a PATCH that takes its time comes into
-	// the next one.
+	// periods are as many quiet periods as the rollouts of one workload are counted in: a PATCH
+	// that takes its time comes into the next one.
 	periods      = 3
 	perPeriodRow = "most in 3 settle periods"
-	// notedRow counts ledgers that changed alone. That is right for a content that came before the last rollout, and was told to
-	// the controller after it: its pods have it.
+	// notedRow counts ledgers that changed alone. That is right for a content that came before the
+	// last rollout, and was told to the controller after it: its pods have it.
 	notedRow = "noted without a rollout"
 )
 
-// awaitNewer waits until the last content is with all workloads. Of a peer it is told if it is not, and shown in the table.
+// awaitNewer waits until the last content is with all workloads. Of a peer it is told if it is not,
+// and shown in the table.
 func (s *stage) awaitNewer(ctx context.Context, versions map[string]uint64) (map[string]time.Time, error) {
 	if s.ours != nil {
 		return s.eyes.awaitNewer(ctx, versions)
@@ -101,10 +102,11 @@ func (s *stage) awaitNewer(ctx context.Context, versions map[string]uint64) (map
 	}
 }
 
-// editAll edits ConfigMaps in turn, and returns for each the version and the time of its last edit. After is called after each
-// edit, by several at a time.
+// editAll edits ConfigMaps in turn, and returns for each the version and the time of its last edit.
+// After is called after each edit, by several at a time.
 func (s *stage) editAll(ctx context.Context, names []string, edits, from int, after func()) (map[string]uint64, map[string]time.Time, error) {
-	// Each writer has ConfigMaps of its own, so that the last edit of each is the one that is answered last.
+	// Each writer has ConfigMaps of its own, so that the last edit of each is the one that is
+	// answered last.
 	writers := min(16, len(names))
 	versions, answered := make([]uint64, len(names)), make([]time.Time, len(names))
 	var shares []int

@@ -31,14 +31,16 @@ type worker interface {
 	Kill()
 }
 
-// unbounded is what the controller is always run with beyond what is shipped. The first ledgers of thousands of workloads at 20 a
-// second take minutes in which nothing is measured. The limit of reloads per workload would hold back what a soak measures, and a
-// probe that a slow machine repeats.
+// unbounded is what the controller is always run with beyond what is shipped. The first ledgers of
+// thousands of workloads at 20 a second take minutes in which nothing is measured. The limit of
+// reloads per workload would hold back what a soak measures, and a probe that a slow machine
+// repeats.
 func unbounded() []string {
 	return []string{"--adopt-rate=10000", "--churn=off", "--namespaces-to-ignore=" + twins}
 }
 
-// install gives the controller its permissions. A peer may do everything: what it needs is not known here.
+// install gives the controller its permissions. A peer may do everything: what it needs is not
+// known here.
 func (s *stage) install(ctx context.Context) error {
 	s.audit = auditLog{path: s.cluster.AuditLog(), user: "system:serviceaccount:" + home + ":" + account}
 	if s.who.peer != "" {
@@ -120,10 +122,12 @@ type peer struct {
 }
 
 func launchPeer(commandLine, kubeconfig string, log *os.File) (*peer, error) {
-	// The shell gives its place to what the line names, so that the process is that of the controller.
+	// The shell gives its place to what the line names, so that the process is that of the
+	// controller.
 	p := &peer{cmd: exec.Command("sh", "-c", "exec "+commandLine), log: log.Name(), done: make(chan struct{})}
 	p.cmd.Env = []string{"KUBECONFIG=" + kubeconfig}
-	// Nothing else of this shell counts that its command line does not name: GOGC and the like are settings, too.
+	// Nothing else of this shell counts that its command line does not name: GOGC and the like are
+	// settings, too.
 	for _, name := range []string{"PATH", "HOME"} {
 		p.cmd.Env = append(p.cmd.Env, name+"="+os.Getenv(name))
 	}
@@ -174,18 +178,19 @@ func (p *peer) Kill() {
 	<-p.done
 }
 
-// probeEvery is how often a workload is given another content, until a controller shows that it acts: more seldom than a quiet
-// period lasts.
+// probeEvery is how often a workload is given another content, until a controller shows that it
+// acts: more seldom than a quiet period lasts.
 const probeEvery = 2 * time.Second
 
-// awaitActs changes one thing again and again until the controller rolls for it. Of a program that nothing else is known of,
-// that alone tells that it has begun.
+// awaitActs changes one thing again and again until the controller rolls for it. Of a program that
+// nothing else is known of, that alone tells that it has begun.
 func (s *stage) awaitActs(ctx context.Context) error {
 	s.prober.begin()
 	return harness.Await(ctx, "the controller to act on a change", s.probe())
 }
 
-// probe changes the content and looks whether there was a rollout, each time it is called and enough time has passed.
+// probe changes the content and looks whether there was a rollout, each time it is called and
+// enough time has passed.
 func (s *stage) probe() func(context.Context) error {
 	var last time.Time
 	return func(ctx context.Context) error {

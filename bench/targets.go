@@ -13,18 +13,22 @@ type target struct {
 	// most is of the ratio to the limit, or of the figure itself if it is plain.
 	most  float64
 	plain bool
-	// checked reports whether -check holds it against twice as much. It does so with what a slow machine does not change: ratios to what
-	// was measured in the same run, requests, memory.
+	// checked reports whether -check holds it against twice as much. It does so with what a slow
+	// machine does not change: ratios to what was measured in the same run, requests, memory.
 	checked bool
-	// little is the target in a check, of the ratio, where that of a whole run says nothing about the little that a check plays with.
+	// little is the target in a check, of the ratio, where that of a whole run says nothing about
+	// the little that a check plays with.
 	little float64
-	// exact reports whether a check holds the figure against the target itself: it is the same on every machine, or far below.
+	// exact reports whether a check holds the figure against the target itself: it is the same on
+	// every machine, or far below.
 	exact bool
-	// grows reports whether the figure is how far something has grown, and 1 that it has not: in a check it may grow by twice as much.
+	// grows reports whether the figure is how far something has grown, and 1 that it has not: in a
+	// check it may grow by twice as much.
 	grows bool
 }
 
-// reloading are the scenarios in which each rollout is one PATCH and one Event, and nothing is read: the workloads have no pods.
+// reloading are the scenarios in which each rollout is one PATCH and one Event, and nothing is
+// read: the workloads have no pods.
 func reloading() []string {
 	return []string{"fan-out", "latency", "storm", "burst", "metadata", "large", "namespaces", "soak", "curve"}
 }
@@ -65,8 +69,8 @@ func targets() []target {
 			target{scenario: scenario, figure: events.String(), most: 1, checked: true},
 			target{scenario: scenario, figure: readsRow, most: 0, plain: true, checked: true})
 	}
-	// Of pods it is told when the last old one is gone, which they are read for. After a restart they are read before, too: they
-	// alone tell whether a change was missed.
+	// Of pods it is told when the last old one is gone, which they are read for. After a restart
+	// they are read before, too: they alone tell whether a change was missed.
 	for _, of := range []struct {
 		scenario string
 		lists    float64
@@ -122,8 +126,9 @@ type bound struct {
 	Check bool `json:"check,omitempty"`
 }
 
-// missed is nil if the figure keeps its bound. In a check, times are those of the best run: what a machine does that has other
-// work to do comes and goes, and what is wrong with the controller shows in every run.
+// missed is nil if the figure keeps its bound. In a check, times are those of the best run: what a
+// machine does that has other work to do comes and goes, and what is wrong with the controller
+// shows in every run.
 func (r row) missed() error {
 	if r.Target == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// The requests that a reload is made of, and those that an instance makes to stay the one that acts.
+// The requests that a reload is made of, and those that an instance makes to stay the one that
+// acts.
 //
 //nolint:gochecknoglobals // they cannot be constants, and nobody changes them
 var (
@@ -72,13 +73,15 @@ func (w *window) end(ctx context.Context, reloads int) (spent, error) {
 	return spent{cpu: after.cpu - w.before.cpu, peak: after.peak, rss: after.rss, took: took, requests: asked}, err
 }
 
-// eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no fault of the work.
+// eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no
+// fault of the work.
 const eventsTake = 15 * time.Second
 
 // quietFor is how long no Event must have come for there to be no more of them.
 const quietFor = time.Second
 
-// awaitEvents waits until the Events of so many reloads were created and no more come, and returns all requests.
+// awaitEvents waits until the Events of so many reloads were created and no more come, and returns
+// all requests.
 func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, error) {
 	var asked requests
 	bounded, cancel := context.WithTimeout(ctx, eventsTake)
@@ -154,7 +157,8 @@ const (
 	othersRow  = "other requests"
 )
 
-// addFirstAndLast adds the times of the first and the last rollout. A peer that has rolled nothing has none.
+// addFirstAndLast adds the times of the first and the last rollout. A peer that has rolled nothing
+// has none.
 func (sh *sheet) addFirstAndLast(s seen, began time.Time) {
 	if s.workloads == 0 {
 		return
@@ -217,7 +221,8 @@ func count(runs []requests, of func(requests) int) []float64 {
 	return counts
 }
 
-// kindRows are the requests by verb and resource, without the renewals of the lease, which come with time.
+// kindRows are the requests by verb and resource, without the renewals of the lease, which come
+// with time.
 func (sh *sheet) kindRows() []row {
 	kinds, needed := map[request]bool{}, map[request]bool{}
 	for _, least := range sh.least {
@@ -256,9 +261,10 @@ const (
 	ofAll = " (all)"
 )
 
-// reads is how many were a LIST or a GET of objects, or a WATCH that is a LIST too. One LIST of a single object is right for each watch that the API server has
-// ended before its time, as it does when it has too much to do: it tells whether the storage was set back meanwhile. And what
-// has a path and no resource is about the server and not about objects.
+// reads is how many were a LIST or a GET of objects, or a WATCH that is a LIST too. One LIST of a
+// single object is right for each watch that the API server has ended before its time, as it does
+// when it has too much to do: it tells whether the storage was set back meanwhile. And what has a
+// path and no resource is about the server and not about objects.
 func (r requests) reads() int {
 	n := 0
 	for kind, times := range r {

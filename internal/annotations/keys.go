@@ -124,8 +124,8 @@ func (n *Names) Asking() [8]string {
 	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass}
 }
 
-// written are the keys that users write: first the keys of workloads and namespaces, and last those of sources.
-// It is an array to avoid an allocation for each annotation of each object.
+// written are the keys that users write: first the keys of workloads and namespaces, and last those
+// of sources. It is an array to avoid an allocation for each annotation of each object.
 func (n *Names) written() [24]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,

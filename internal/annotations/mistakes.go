@@ -73,8 +73,8 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 	})
 }
 
-// ProblemsOfNamespace are the keys of a namespace that nothing reads there. The values of the others
-// are checked elsewhere.
+// ProblemsOfNamespace are the keys of a namespace that nothing reads there. The values of the
+// others are checked elsewhere.
 func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 	var found []Problem
 	at, written := Written{Values: own}, names.written()

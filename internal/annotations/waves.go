@@ -18,8 +18,8 @@ const (
 	Soak        = "reroll.dev/soak"
 	MaxFailures = "reroll.dev/max-failures"
 	// Urgent and Resumed are on the source. Resumed contains the digest of the data for which
-	// failures no longer count. On the ConfigMap reloader-meta-info, it contains the time of the newest
-	// reload whose failure no longer counts.
+	// failures no longer count. On the ConfigMap reloader-meta-info, it contains the time of the
+	// newest reload whose failure no longer counts.
 	Urgent  = "reroll.dev/urgent"
 	Resumed = "reroll.dev/resumed"
 )
@@ -84,7 +84,8 @@ func ParseWave(text string) (int32, error) {
 // Waves are the annotations of a source, or of a namespace, that set how workloads are rolled one
 // after the other.
 type Waves struct {
-	// MaxRolling is how many workloads may roll at the same time, and the zero Share if it is unset.
+	// MaxRolling is how many workloads may roll at the same time, and the zero Share if it is
+	// unset.
 	MaxRolling Share
 	// Soak is how long a workload has to stay available before it counts as done.
 	Soak    time.Duration
@@ -92,8 +93,8 @@ type Waves struct {
 	// MaxFailures is how many workloads may fail before no further one is rolled.
 	MaxFailures    int32
 	HasMaxFailures bool
-	// Urgent reports whether changes wait for no other workload. Resumed is the text of the digest for
-	// which failures no longer count. A namespace has neither.
+	// Urgent reports whether changes wait for no other workload. Resumed is the text of the digest
+	// for which failures no longer count. A namespace has neither.
 	Urgent  bool
 	Resumed string
 	// Window is the text of the windows of a source, valid or not. A namespace has its own in its

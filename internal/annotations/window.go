@@ -6,9 +6,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/window"
 )
 
-// ReadWindow returns the text of the windows of an object, empty if it has none. It reports an invalid
-// text and returns it nevertheless: a window that cannot be read is closed. An empty one counts as
-// unset, because Helm templates render that for an unset value.
+// ReadWindow returns the text of the windows of an object, empty if it has none. It reports an
+// invalid text and returns it nevertheless: a window that cannot be read is closed. An empty one
+// counts as unset, because Helm templates render that for an unset value.
 func ReadWindow(from Written, report func(Problem)) string {
 	text, ok := from.Values[Window]
 	if !ok {

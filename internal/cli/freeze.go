@@ -163,7 +163,8 @@ func (f *freezing) where() string {
 	return "namespace " + f.namespace
 }
 
-// unheeded returns an error if the controller would not heed a freeze: to promise one would be wrong.
+// unheeded returns an error if the controller would not heed a freeze: to promise one would be
+// wrong.
 func (f *freezing) unheeded(s *inspect.Settings) error {
 	switch {
 	case f.all && s.Controller == "":

@@ -31,8 +31,8 @@ const startPercent = 25
 const leastGarbage = 8 << 20
 
 // keepSmall makes the garbage collector run earlier than by default, and more often as memory
-// approaches the limit of the container. The variables GOGC and GOMEMLIMIT override that. The caller
-// calls started when everything has been read.
+// approaches the limit of the container. The variables GOGC and GOMEMLIMIT override that. The
+// caller calls started when everything has been read.
 func keepSmall(ctx context.Context, getenv func(string) string, cgroup fs.FS) (started func()) {
 	var complete atomic.Bool
 	if getenv("GOGC") == "" {
@@ -112,8 +112,8 @@ func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
 // restEvery is how often Reroll checks whether the start is complete.
 const restEvery = time.Second
 
-// afterStart gives memory back when everything has been read, and again when the queue is empty. Held
-// workloads may keep the queue from being empty for long, so started is called before.
+// afterStart gives memory back when everything has been read, and again when the queue is empty.
+// Held workloads may keep the queue from being empty for long, so started is called before.
 func afterStart(ctx context.Context, c clock.WithTicker, ready func() bool, started func(), idle func() bool) {
 	giveBack(ctx, c, ready, func() bool {
 		started()

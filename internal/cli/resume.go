@@ -65,8 +65,8 @@ on the ConfigMap reloader-meta-info of the controller. Reloads that began before
 	return cmd
 }
 
-// endHalt accepts all failed reloads until now. The time is that of the newest reload, by the clock of
-// the controller.
+// endHalt accepts all failed reloads until now. The time is that of the newest reload, by the clock
+// of the controller.
 func (a *readingCommand) endHalt(cmd *cobra.Command) error {
 	_, settings, err := a.settings(cmd.Context(), cmd)
 	if err != nil {

@@ -98,8 +98,8 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 	return nil
 }
 
-// installations returns the namespaces with objects of a controller, and why one of these controllers
-// may still run. A controller that ran outside of a cluster is found only by its key.
+// installations returns the namespaces with objects of a controller, and why one of these
+// controllers may still run. A controller that ran outside of a cluster is found only by its key.
 func (r *removing) installations(ctx context.Context, cluster *inspect.Cluster, client metadata.Interface, out io.Writer) (namespaces []string, alive string, err error) {
 	namespaces, alive, err = cluster.Installations(ctx, r.at, r.namespace, r.clock)
 	if err != nil || r.at != "" {

@@ -13,7 +13,8 @@ import (
 // is far away: at a round-trip time of 5 ms, 100 MB/s still fit.
 const receiveBuffer = 512 << 10
 
-// bounding makes clients of one configuration that are created at the same time wait for each other.
+// bounding makes clients of one configuration that are created at the same time wait for each
+// other.
 var bounding sync.Mutex
 
 // boundBuffers sets the size of the buffers of a new transport. A transport is shared by all

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// windows returns what each new HTTP/2 connection allows the server to send of one response before it
-// is read.
+// windows returns what each new HTTP/2 connection allows the server to send of one response before
+// it is read.
 func windows(t *testing.T, listener net.Listener, config *tls.Config) <-chan uint32 {
 	t.Helper()
 	config = config.Clone()

@@ -70,8 +70,8 @@ func (e envelopes) Decode(data []byte, defaults *schema.GroupVersionKind, into r
 // events decodes events of a watch.
 type events struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The bytes of the object are those of the data, so they are only
-// valid until the next event is read. The client decodes the object before that.
+// Decode implements runtime.Decoder. The bytes of the object are those of the data, so they are
+// only valid until the next event is read. The client decodes the object before that.
 func (e events) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	const (
 		object = 2 // the number of its field in metav1.WatchEvent

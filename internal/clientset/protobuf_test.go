@@ -92,7 +92,8 @@ func decode(d kruntime.Decoder, data []byte, into kruntime.Object) decoded {
 	return result
 }
 
-// checkObject compares the results of both decoders for an object, into nothing and into several types.
+// checkObject compares the results of both decoders for an object, into nothing and into several
+// types.
 func checkObject(t *testing.T, data []byte) {
 	t.Helper()
 	theirs, ours := both(t)

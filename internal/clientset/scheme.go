@@ -20,7 +20,8 @@ var (
 	Scheme = newScheme()
 	// Codecs encode and decode these types.
 	Codecs = serializer.NewCodecFactory(Scheme)
-	// ParameterCodec encodes the options of a request. It encodes them in the same way for all groups.
+	// ParameterCodec encodes the options of a request. It encodes them in the same way for all
+	// groups.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)
 )
 

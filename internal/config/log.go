@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Logger returns a logger for a format and a level. If one of them is unknown, Logger warns and uses the default.
+// Logger returns a logger for a format and a level. If one of them is unknown, Logger warns and
+// uses the default.
 func (c *Config) Logger(w io.Writer) *slog.Logger {
 	level, levelKnown := levelOf(c.LogLevel)
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: likeReloader}

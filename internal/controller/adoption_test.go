@@ -56,7 +56,8 @@ func TestARepeatedlyRevertedLedgerIsRestoredRarely(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := obj.GetAnnotations()[annotations.Ledger]
-	// It comes to use a second source, which is noted and rolls nothing, so that the count of reloads stays.
+	// It comes to use a second source, which is noted and rolls nothing, so that the count of
+	// reloads stays.
 	s.add("two", true, "")
 	s.change(func(d *appsv1.Deployment) {
 		d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{

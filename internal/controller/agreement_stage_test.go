@@ -49,8 +49,9 @@ type Played struct {
 	Lacking int
 }
 
-// Play has a controller with some settings adopt objects, and then see one of them change. It is for the tests that compare it with
-// the commands that explain it. If the object is marked as deleted, the controller sees that.
+// Play has a controller with some settings adopt objects, and then see one of them change. It is
+// for the tests that compare it with the commands that explain it. If the object is marked as
+// deleted, the controller sees that.
 func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, changed runtime.Object, installed, now time.Time) Played {
 	t.Helper()
 	a := &agreement{T: t, settings: settings, objects: objects, version: 50}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// case of the table: what the controller does about deployment/web, or about, when configmap/cfg changes, and so what each of the
-// commands has to say.
+// case of the table: what the controller does about deployment/web, or about, when configmap/cfg
+// changes, and so what each of the commands has to say.
 type agreed struct {
 	flags string
 	// objects are the manifests of workloads, and cfg are fields of the metadata of the ConfigMap.
@@ -16,13 +16,15 @@ type agreed struct {
 	namespace string
 	about     string
 	rolls     bool
-	// lacks reports whether the workload lacks a ConfigMap if that one is deleted, although it does not roll the workload.
+	// lacks reports whether the workload lacks a ConfigMap if that one is deleted, although it does
+	// not roll the workload.
 	lacks bool
 	// idle reports whether lint has to say that nothing rolls a workload that is opted in.
 	idle bool
 	// wait is how long the controller waits before it rolls the workload, if not the usual time.
 	wait time.Duration
-	// clusterOnly is for a rule about what no manifest shows, so that stamp has nothing to do with it.
+	// clusterOnly is for a rule about what no manifest shows, so that stamp has nothing to do with
+	// it.
 	clusterOnly bool
 }
 

@@ -31,7 +31,8 @@ var (
 	edited    = made.Add(24 * time.Hour)
 )
 
-// Each rule is followed by the controller, by why, status, plan and lint, and by stamp as far as manifests show what it is about.
+// Each rule is followed by the controller, by why, status, plan and lint, and by stamp as far as
+// manifests show what it is about.
 func TestTheControllerAndItsExplanationsAgree(t *testing.T) {
 	for about, tc := range table() {
 		t.Run(about, func(t *testing.T) { tc.play(t) })
@@ -73,7 +74,8 @@ func (tc *agreed) play(t *testing.T) {
 // answers are, by command, what is wrong with its answer; empty for a correct one.
 type answers map[string]string
 
-// with runs the case with these kinds only. Each command has a subtest, so that a failure shows which one does not follow a rule.
+// with runs the case with these kinds only. Each command has a subtest, so that a failure shows
+// which one does not follow a rule.
 func (tc *agreed) with(t *testing.T, all kinds.Set) {
 	t.Helper()
 	cfg, flags := tc.config(t)
@@ -185,7 +187,8 @@ func (tc *agreed) stamped(t *testing.T, settings rules.Settings, value string) s
 	return workloads
 }
 
-// If the ConfigMap is deleted instead, the controller and status agree about which workloads require it.
+// If the ConfigMap is deleted instead, the controller and status agree about which workloads
+// require it.
 func TestTheControllerAndStatusAgreeAboutMissingSources(t *testing.T) {
 	for about, tc := range table() {
 		t.Run(about, func(t *testing.T) { tc.playDeletion(t) })
@@ -224,7 +227,8 @@ func (tc *agreed) playDeletion(t *testing.T) {
 	}
 }
 
-// A kind that is taken out of the one list is known to nobody, and each that is in it is known to all.
+// A kind that is taken out of the one list is known to nobody, and each that is in it is known to
+// all.
 func TestEachKindIsKnownToAll(t *testing.T) {
 	for _, kind := range kinds.All() {
 		object := kind.Object()

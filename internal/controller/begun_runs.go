@@ -13,8 +13,8 @@ import (
 )
 
 // The schedule of a CronJob goes on while a reload waits for a gate, and its next run brings the
-// change. The API shows when a run began, but not always when data changed. So Reroll lists the runs
-// when a reload begins to wait. A run that a later list adds began after that.
+// change. The API shows when a run began, but not always when data changed. So Reroll lists the
+// runs when a reload begins to wait. A run that a later list adds began after that.
 
 // begunRuns are the runs of a workload that had begun at a list.
 type begunRuns struct {

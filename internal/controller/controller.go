@@ -41,15 +41,15 @@ type Options struct {
 	// LoadKey is called once, when the workloads are known. It returns the key for the digests of
 	// Secrets, and when the key was created.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
-	// LoadCoverage is called once, when this replica becomes the leader. It returns the time since when the present settings
-	// apply. Nil means that nothing records it.
+	// LoadCoverage is called once, when this replica becomes the leader. It returns the time since
+	// when the present settings apply. Nil means that nothing records it.
 	LoadCoverage func(context.Context) (reload.Coverage, error)
 	// Introduce is called before the first write, with the number of workloads and how many are
 	// opted in.
 	Introduce func(workloads, optedIn int)
-	// Lead is called when the caches are synced, and returns when this replica is the leader, with a function that reports
-	// whether it still is. Until then, Lead calls another each time it sees another leader act. Nil means that there is no
-	// leader election.
+	// Lead is called when the caches are synced, and returns when this replica is the leader, with
+	// a function that reports whether it still is. Until then, Lead calls another each time it sees
+	// another leader act. Nil means that there is no leader election.
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 	// Halts is where other programs read that no reload starts; nil means nowhere.
 	Halts Halts
@@ -99,8 +99,8 @@ type Controller struct {
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: fleets.mu, storm.mu, classes, mu, then the state or a queue. No lock is held
-	// during a request.
+	// mu guards the records. Lock order: fleets.mu, storm.mu, classes, mu, then the state or a
+	// queue. No lock is held during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a
 	// workload without one, and is empty while the lock is not held.
@@ -114,7 +114,8 @@ type leadership struct {
 	synced chan struct{}
 	// leads reports whether this replica still is the leader.
 	leads func() bool
-	// acting reports that this replica has become the leader once. From then on it writes and notifies.
+	// acting reports that this replica has become the leader once. From then on it writes and
+	// notifies.
 	acting atomic.Bool
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// deadWebhook is a rule of the cluster that nobody answers for. It is asked about every workload but web.
+// deadWebhook is a rule of the cluster that nobody answers for. It is asked about every workload
+// but web.
 type deadWebhook struct {
 	*stage
 	patched chan time.Time

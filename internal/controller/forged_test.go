@@ -172,7 +172,8 @@ func TestARestoredOldCopyCreatesNoJob(t *testing.T) {
 	s.heard("it is back", noted.Name+" NotSigned: reroll.dev/replaces")
 }
 
-// Mutating webhooks of the cluster may change what is made. That is what is signed then, in one write more.
+// Mutating webhooks of the cluster may change what is made. That is what is signed then, in one
+// write more.
 func TestACopyChangedByAWebhookIsSignedAsStored(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)

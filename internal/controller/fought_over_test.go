@@ -10,8 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Somebody takes away what the controller writes, within seconds and for hours, and its pods never get younger. One change is
-// one write for each way to mark, and a ledger is put back once an hour.
+// Somebody takes away what the controller writes, within seconds and for hours, and its pods never
+// get younger. One change is one write for each way to mark, and a ledger is put back once an hour.
 func TestMarksThatAreRemovedForHours(t *testing.T) {
 	const (
 		hours   = 12
@@ -58,7 +58,8 @@ func TestMarksThatAreRemovedForHours(t *testing.T) {
 	}
 }
 
-// A ledger was put back within the hour, so it is not put back now. What changes while that is decided does not wait for it.
+// A ledger was put back within the hour, so it is not put back now. What changes while that is
+// decided does not wait for it.
 func TestAChangeDoesNotWaitForALedgerToBePutBack(t *testing.T) {
 	s := newStage(t)
 	s.add("web", true, "")

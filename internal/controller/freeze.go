@@ -60,8 +60,8 @@ func (c *Controller) putFreeze(text string) {
 	c.checkGates("")
 }
 
-// refreshFreezes brings the facts up to date that may have changed since they were collected: listing
-// Pods may have taken a while.
+// refreshFreezes brings the facts up to date that may have changed since they were collected:
+// listing Pods may have taken a while.
 func (c *Controller) refreshFreezes(facts *reload.Facts) {
 	facts.Freeze = c.frozenAll()
 	facts.Defaults = c.state.Defaults(facts.Workload.Key.Namespace)
@@ -79,7 +79,8 @@ func (c *Controller) watchesFreeze() bool {
 	return c.opts.Freezes != nil && c.opts.ReadsSource(source.ConfigMap) && c.opts.LeavesOut(c.opts.Freezes.Namespace(), nil) == rules.NotLeftOut
 }
 
-// asksFreeze reports whether the ConfigMap has to be read again and again, because no watch covers it.
+// asksFreeze reports whether the ConfigMap has to be read again and again, because no watch covers
+// it.
 func (c *Controller) asksFreeze() bool { return c.opts.Freezes != nil && !c.watchesFreeze() }
 
 // freezeAgain is how often that is done, and freezeRetry is how soon after a failure at the start.

@@ -205,8 +205,8 @@ func TestAPauseEndsInAFreezeAndLaterChangesWait(t *testing.T) {
 	s.frozen("after the pause", 1, 1)
 }
 
-// If only some namespaces are watched, the ConfigMap may be in another one. Then it is read again and
-// again, and before the first reload.
+// If only some namespaces are watched, the ConfigMap may be in another one. Then it is read again
+// and again, and before the first reload.
 func TestAFreezeIsReadWhereNoWatchShowsIt(t *testing.T) {
 	s := newStage(t)
 	f := &freezer{text: anHour, fails: []error{errors.New("no answer"), errors.New("no answer")}}

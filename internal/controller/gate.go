@@ -58,8 +58,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	return whenOpen(answer, facts.Now)
 }
 
-// notifyHeld names the source that keeps changing. A workload that has to wait again after each reload
-// is reported once an hour.
+// notifyHeld names the source that keeps changing. A workload that has to wait again after each
+// reload is reported once an hour.
 func (c *Controller) notifyHeld(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	last := &d.Changes[len(d.Changes)-1].Source
 	often, first := c.often.hold(w.Key, last.Key)
@@ -74,8 +74,8 @@ func (c *Controller) notifyHeld(w *workload.Workload, d *reload.Decision, answer
 	c.report.Notify(notice.Held(w, often, writer, answer.Why, answer.Until))
 }
 
-// starts reports whether a decision starts a reload, for which gates have to be open. A run that was
-// found has started before.
+// starts reports whether a decision starts a reload, for which gates have to be open. A run that
+// was found has started before.
 func starts(d *reload.Decision) bool { return d.Action == reload.Reload && !d.Found }
 
 // isHeld reports whether a decision leads to a reload that has to wait.

@@ -72,8 +72,8 @@ func TestAWorkloadThatIsReloadedTooOftenWaitsAndGetsTheNewestDataOnce(t *testing
 	}
 }
 
-// A Pod may start while the reload waits. It has data that is gone when the gate opens, and only the
-// ledger shows that after a restart.
+// A Pod may start while the reload waits. It has data that is gone when the gate opens, and only
+// the ledger shows that after a restart.
 func TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged(t *testing.T) {
 	for about, restart := range map[string]bool{"the same controller": false, "another one": true} {
 		t.Run(about, func(t *testing.T) {

@@ -20,8 +20,8 @@ type Halts interface {
 	Publish(ctx context.Context, h metainfo.Halted) (accepted int64, err error)
 }
 
-// storm has the latest reloads of the cluster. All of it follows from the ledgers and the rollouts of
-// the workloads, so a restart changes nothing.
+// storm has the latest reloads of the cluster. All of it follows from the ledgers and the rollouts
+// of the workloads, so a restart changes nothing.
 type storm struct {
 	// mu guards it. It is locked after fleets.mu, and before all other locks.
 	mu sync.Mutex
@@ -43,7 +43,8 @@ func (c *Controller) halts() bool {
 	return c.opts.Halt != gate.Halt{} && !c.opts.DryRun && !c.opts.NotifyOnly
 }
 
-// otherWorkloads are the other workloads that a reload may have to wait for. The caller holds fleets.mu.
+// otherWorkloads are the other workloads that a reload may have to wait for. The caller holds
+// fleets.mu.
 func (c *Controller) otherWorkloads(find gate.Find) gate.Others {
 	if !c.halts() {
 		return gate.Others{Find: find}
@@ -81,8 +82,8 @@ func (c *Controller) latestOf(key workload.Key) gate.Latest {
 	return gate.LatestOf(&w, c.trackedOf(key), c.clock.Now())
 }
 
-// updateStorm is called when a workload or its rollout has changed. Nearly always its latest reload is
-// not one of those that count.
+// updateStorm is called when a workload or its rollout has changed. Nearly always its latest reload
+// is not one of those that count.
 func (c *Controller) updateStorm(key workload.Key) {
 	if !c.halts() {
 		return
@@ -232,7 +233,8 @@ func (c *Controller) notifyHalted(halted metainfo.Halted) {
 	}
 }
 
-// notifyHaltedReload emits on a workload that it is not rolled because others failed, once each time.
+// notifyHaltedReload emits on a workload that it is not rolled because others failed, once each
+// time.
 func (c *Controller) notifyHaltedReload(w *workload.Workload, answer gate.Answer) {
 	c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
 	if answer.Stopped && c.recordOf(w.Key).awaits.by != gate.Halted {

@@ -128,7 +128,8 @@ func TestARestartDoesNotEndAHalt(t *testing.T) {
 	}
 }
 
-// The status of a StatefulSet has no deadline. Only its Pods show that its rollout has exceeded one.
+// The status of a StatefulSet has no deadline. Only its Pods show that its rollout has exceeded
+// one.
 func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 	s, _ := halting(t)
 	for _, name := range []string{"w0", "w1"} {

@@ -177,9 +177,9 @@ func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	return given.Started >= r.turn || maps.Equal(o.h.driver.Turn(name, given.Started), o.h.driver.Turn(name, r.turn))
 }
 
-// broughtIn returns the rotation that brought the latest version of the objects of a class. An object
-// that the class loses, or has again with the same version, is no other data for Pods that do not
-// mount it.
+// broughtIn returns the rotation that brought the latest version of the objects of a class. An
+// object that the class loses, or has again with the same version, is no other data for Pods that
+// do not mount it.
 func (o *oracle) broughtIn(name string) rotation {
 	all := o.classes.rotations[name]
 	var brought rotation

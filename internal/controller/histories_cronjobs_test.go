@@ -178,8 +178,8 @@ func (o *oracle) cronJob(e simapi.Event) {
 	o.cover(c.workloadTruth, obj, turn{e.Version, byWorkload}, e.Version)
 }
 
-// noteRunShown records for which sources the latest run is younger than the time that the API shows,
-// which may be that of a label.
+// noteRunShown records for which sources the latest run is younger than the time that the API
+// shows, which may be that of a label.
 func (o *oracle) noteRunShown(c *cronTruth) {
 	l := o.h.landing.look
 	last := c.latestScheduled(l.at)

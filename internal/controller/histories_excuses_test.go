@@ -77,8 +77,8 @@ const (
 	// controller started. The remaining ones report the earlier turn, so that the next rewritten
 	// one looks like a rotation, or the last one.
 	shownAgain excuse = "rotation shown again"
-	// reportedBack: an object has an earlier version again since our last reload. The only Pods that
-	// had the version between reported that after the reload, and nothing else shows it.
+	// reportedBack: an object has an earlier version again since our last reload. The only Pods
+	// that had the version between reported that after the reload, and nothing else shows it.
 	reportedBack excuse = "reported back after the reload"
 	// overEarlier: the status of a Pod replaced the status of an earlier Pod of the same name while
 	// no controller watched. Its times are those of the earlier one, so that it looks like a change

@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Some controllers start in a freeze, which ends within a minute or two. A change that waits is judged
-// as any other when all is at rest.
+// Some controllers start in a freeze, which ends within a minute or two. A change that waits is
+// judged as any other when all is at rest.
 
 // freeze freezes all namespaces from the start of a controller, by its clock.
 func (h *history) freeze(r *rand.Rand) {

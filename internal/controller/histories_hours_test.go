@@ -8,8 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Some controllers start reloads only in windows, which open and close within minutes. A change that
-// waits is judged as any other when all is at rest.
+// Some controllers start reloads only in windows, which open and close within minutes. A change
+// that waits is judged as any other when all is at rest.
 
 // drawnWindow is a window, and when it is open by the clock of the controller. That is written down
 // without any arithmetic of windows.

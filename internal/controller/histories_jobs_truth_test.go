@@ -123,8 +123,8 @@ func (o *oracle) job(e simapi.Event) {
 	}
 }
 
-// copied receives the creation of a copy. The new Job gets the ledger of the copy, although a source
-// may change before the Job begins.
+// copied receives the creation of a copy. The new Job gets the ledger of the copy, although a
+// source may change before the Job begins.
 func (o *oracle) copied(name string) {
 	j, l := o.jobs[name], o.h.landing.look
 	if j == nil {
@@ -273,8 +273,8 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	return false
 }
 
-// seemsResumed reports whether Pods of a Job may have succeeded before it was suspended and resumed.
-// Then the API does not show when it first began.
+// seemsResumed reports whether Pods of a Job may have succeeded before it was suspended and
+// resumed. Then the API does not show when it first began.
 func seemsResumed(job *batchv1.Job) bool {
 	return job.Status.Succeeded > 0 && slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }

@@ -46,7 +46,8 @@ type oracle struct {
 	gone  map[simapi.Source]uint64
 	// goneAt has the times when the running controller was shown a deletion.
 	goneAt map[simapi.Source]time.Time
-	// firstShown is the first version of a source that it was shown. newestShown is its newest time.
+	// firstShown is the first version of a source that it was shown. newestShown is its newest
+	// time.
 	firstShown  map[simapi.Source]uint64
 	newestShown map[simapi.Source]time.Time
 

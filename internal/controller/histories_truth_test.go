@@ -121,7 +121,8 @@ type workloadTruth struct {
 	pausedAt time.Time
 	// waits reports whether our last ledger shows that a reload waits for a gate.
 	waits bool
-	// waited reports whether its Pods waited for a source at the last rest, and start with its data.
+	// waited reports whether its Pods waited for a source at the last rest, and start with its
+	// data.
 	waited bool
 }
 

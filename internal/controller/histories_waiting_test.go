@@ -21,8 +21,8 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 	w.waits = may
 }
 
-// showsReload reports whether the ledger of an object shows that a reload waits: data that no source
-// can have. The ledger may have that, too, for a source that does not exist.
+// showsReload reports whether the ledger of an object shows that a reload waits: data that no
+// source can have. The ledger may have that, too, for a source that does not exist.
 func showsReload(obj simapi.Object, look *look) (may, must bool) {
 	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
 	if err != nil {

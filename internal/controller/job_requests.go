@@ -20,8 +20,8 @@ func jobKey(namespace, name string) workload.Key {
 	return workload.Key{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
 }
 
-// jobNamed reads the current version of a Job; nil if there is none. It sends a LIST, so that no permission to get Jobs is
-// needed.
+// jobNamed reads the current version of a Job; nil if there is none. It sends a LIST, so that no
+// permission to get Jobs is needed.
 func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	var found *batchv1.Job
 	err := c.eachJob(ctx, namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(), func(job *batchv1.Job) { found = job })

@@ -30,9 +30,10 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// The API server may reject a reload for ever, for example because of an admission policy, or answer
-// with errors for ever, because a webhook is down. Other workloads wait for neither: after three
-// rejections, or six errors, which may also mean that the API server itself is down for a moment.
+// The API server may reject a reload for ever, for example because of an admission policy, or
+// answer with errors for ever, because a webhook is down. Other workloads wait for neither: after
+// three rejections, or six errors, which may also mean that the API server itself is down for a
+// moment.
 const (
 	rejectionWeight = 2
 	errorWeight     = 1

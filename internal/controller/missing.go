@@ -59,9 +59,9 @@ func (c *Controller) noteMissing(facts *reload.Facts, d reload.Decision, n *newc
 	c.report.Notify(notice.Missing(&about, lacks, unmatched))
 }
 
-// then is what a workload lacks next, what of it is reported now, and how long to wait for the rest;
-// 0 if there is none. Appeared reports whether the controller was running when an entry became
-// missing.
+// then is what a workload lacks next, what of it is reported now, and how long to wait for the
+// rest; 0 if there is none. Appeared reports whether the controller was running when an entry
+// became missing.
 func (m *missing) then(all []policy.NamedSource, now time.Time, stays time.Duration, appeared func(policy.NamedSource) bool) (next *missing, report []policy.NamedSource, wait time.Duration) {
 	if len(all) == 0 {
 		return nil, nil, 0
@@ -107,8 +107,8 @@ func entryOf(m *reload.MissingSource) policy.NamedSource {
 	return policy.NamedSource{Kind: m.Key.Kind, Text: m.Key.Name}
 }
 
-// asksFor reports whether annotations that changed while the controller ran are the reason for which
-// an entry is missing.
+// asksFor reports whether annotations that changed while the controller ran are the reason for
+// which an entry is missing.
 func (n *newcomer) asksFor(entry policy.NamedSource) bool {
 	if n == nil {
 		return false

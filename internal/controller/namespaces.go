@@ -18,8 +18,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// namespaceFeeds report which namespaces are being deleted and which are selected, if all of them are watched. If only
-// some are watched, Reroll has no permission to read them; then only a needless write depends on it.
+// namespaceFeeds report which namespaces are being deleted and which are selected, if all of them
+// are watched. If only some are watched, Reroll has no permission to read them; then only a
+// needless write depends on it.
 func (c *Controller) namespaceFeeds() []feed {
 	if !c.opts.WatchesNamespaces() {
 		return nil
@@ -45,8 +46,8 @@ func (c *Controller) namespaceFeeds() []feed {
 		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
 	}, s)
-	// A role that another tool maintains may lack this permission. That is not a reason to roll nothing, unless the
-	// labels alone select the namespaces.
+	// A role that another tool maintains may lack this permission. That is not a reason to roll
+	// nothing, unless the labels alone select the namespaces.
 	failed := f.Failed
 	f.Failed = func(err error) {
 		failed(err)

@@ -16,8 +16,8 @@ import (
 // moment. It does not notify of older annotations, because each restart would repeat all notices. A
 // standby emits nothing before it is the leader.
 
-// notifyOfWorkload notifies of new mistakes in the annotations of a workload, and notes that the workload was
-// opted in.
+// notifyOfWorkload notifies of new mistakes in the annotations of a workload, and notes that the
+// workload was opted in.
 func (c *Controller) notifyOfWorkload(before *workload.Workload, w *workload.Workload) {
 	c.notifyMisusedWorkload(before, w)
 	c.noteOptedIn(before, w)
@@ -140,7 +140,8 @@ func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// notifyBesideReloader notifies that another controller also rolls the workload, unless the report of a revert does.
+// notifyBesideReloader notifies that another controller also rolls the workload, unless the report
+// of a revert does.
 func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return

@@ -10,18 +10,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
-// otherInstallations are those of which this one watches the ConfigMap. They need no request: all ConfigMaps are watched.
+// otherInstallations are those of which this one watches the ConfigMap. They need no request: all
+// ConfigMaps are watched.
 type otherInstallations struct {
 	mu sync.Mutex
 	// byNamespace has the ID of the digest key of each.
 	byNamespace map[string]string
-	// byInstance is the same the other way. It is replaced and never changed, so that decisions can hold it.
+	// byInstance is the same the other way. It is replaced and never changed, so that decisions can
+	// hold it.
 	byInstance map[string]string
 	reported   map[string]bool
 }
 
-// noteInstallation takes notice of another installation. Anyone may write such a ConfigMap in their namespace. All that it can
-// do is to delay the reloads of workloads whose ledger names the same key.
+// noteInstallation takes notice of another installation. Anyone may write such a ConfigMap in their
+// namespace. All that it can do is to delay the reloads of workloads whose ledger names the same
+// key.
 func (c *Controller) noteInstallation(cm *corev1.ConfigMap) {
 	instance, ok := metainfo.Instance(cm)
 	if cm.Namespace == c.opts.Namespace || ok && instance == c.installation.Key.ID() {

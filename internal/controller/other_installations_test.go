@@ -85,7 +85,8 @@ func TestAnotherInstallation(t *testing.T) {
 	}
 }
 
-// What another installation rolls, this one does not roll again, and it does not fight for the ledger.
+// What another installation rolls, this one does not roll again, and it does not fight for the
+// ledger.
 func TestTheOtherInstallationReloads(t *testing.T) {
 	s := newStage(t)
 	s.add("web", true, "")

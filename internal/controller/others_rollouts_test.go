@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// newRelease is a stage on which somebody edits the ConfigMap and then the template of the Deployment, so that there is nothing to
-// reload.
+// newRelease is a stage on which somebody edits the ConfigMap and then the template of the
+// Deployment, so that there is nothing to reload.
 func newRelease(t *testing.T, change func(*appsv1.Deployment)) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}

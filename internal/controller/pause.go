@@ -19,8 +19,8 @@ import (
 // rollout. The annotations of the object determine when the pause ends, no matter which client
 // wrote them. The record only contains when to check.
 
-// resumeWorkers is how many workloads are resumed at the same time. They are separate workers, so that
-// pauses and reloads do not wait for each other.
+// resumeWorkers is how many workloads are resumed at the same time. They are separate workers, so
+// that pauses and reloads do not wait for each other.
 const resumeWorkers = 4
 
 // ended is a pause that Reroll has ended, with its annotations.

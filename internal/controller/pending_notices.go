@@ -130,8 +130,9 @@ func is(name types.NamespacedName) func(types.NamespacedName) bool {
 	return func(other types.NamespacedName) bool { return other == name }
 }
 
-// anotherLeads is called while this replica waits, each time it sees another leader act. That leader has emitted the notices,
-// except for workloads that it reconciles only after their settle period.
+// anotherLeads is called while this replica waits, each time it sees another leader act. That
+// leader has emitted the notices, except for workloads that it reconciles only after their settle
+// period.
 func (c *Controller) anotherLeads() {
 	if c.acting.Load() {
 		return

@@ -99,7 +99,8 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 	}
 }
 
-// A workload that gets spec.workloadRef is forgotten as a workload, and its mistakes are still reported.
+// A workload that gets spec.workloadRef is forgotten as a workload, and its mistakes are still
+// reported.
 func TestNoticesSurviveForgettingTheWorkload(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}

@@ -25,7 +25,8 @@ func (s *jobStage) begin(all bool) {
 	}
 }
 
-// Selection and policy are asked before anything is deleted. What is deleted already is made again all the same.
+// Selection and policy are asked before anything is deleted. What is deleted already is made again
+// all the same.
 func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"team": "a"})
 	optOut := func(s *jobStage) { s.begin(false) }

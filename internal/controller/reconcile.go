@@ -96,8 +96,9 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	}
 }
 
-// toleratedConflicts is how many conflicts or NotFound answers in a row are tolerated before they count as a
-// failure. Mostly the watch is only slow, but an admission webhook may reject with the same code.
+// toleratedConflicts is how many conflicts or NotFound answers in a row are tolerated before they
+// count as a failure. Mostly the watch is only slow, but an admission webhook may reject with the
+// same code.
 const toleratedConflicts = 5
 
 // exists reports whether a workload still exists, as far as the watch shows.

@@ -18,9 +18,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// The pod template of a Job is immutable, so Reroll recreates the Job: it creates a suspended copy, notes in the copy that it
-// is about to delete the Job, deletes the Job, creates it again from the copy, suspended, records that in its ledger, deletes
-// the copy, and unsuspends the Job. After a crash between two of these steps, the copy and the Job show which step is next.
+// The pod template of a Job is immutable, so Reroll recreates the Job: it creates a suspended copy,
+// notes in the copy that it is about to delete the Job, deletes the Job, creates it again from the
+// copy, suspended, records that in its ledger, deletes the copy, and unsuspends the Job. After a
+// crash between two of these steps, the copy and the Job show which step is next.
 
 // stepsAtOnce bounds the steps of one reconciliation, because other clients may write at the same
 // time.
@@ -69,8 +70,9 @@ func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (
 	return res, true
 }
 
-// permitted returns the step to take instead of one that leads to the deletion of a Job. Settings and annotations may
-// have changed since the copy was created. A Job that is already deleted is recreated in any case.
+// permitted returns the step to take instead of one that leads to the deletion of a Job. Settings
+// and annotations may have changed since the copy was created. A Job that is already deleted is
+// recreated in any case.
 func (c *Controller) permitted(step kinds.RecreateStep, job *batchv1.Job) kinds.RecreateStep {
 	if step != kinds.NoteDelete && step != kinds.DeleteJob {
 		return step
@@ -196,8 +198,8 @@ func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kind
 	return err
 }
 
-// jobSink receives the Jobs of the watch. Copies are not workloads: Reroll continues to recreate the Job of each copy that it
-// finds. The Jobs that Reroll created for CronJobs arrive here, too.
+// jobSink receives the Jobs of the watch. Copies are not workloads: Reroll continues to recreate
+// the Job of each copy that it finds. The Jobs that Reroll created for CronJobs arrive here, too.
 func (c *Controller) jobSink(s *sink, namespace string) *sink {
 	put, del, keep := s.put, s.del, s.keep
 	runs := c.runSink(namespace)

@@ -49,8 +49,8 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 	return errLater
 }
 
-// copiedBefore handles the case that the name of a copy is in use. That is not an error if it is this copy, whose
-// response was lost.
+// copiedBefore handles the case that the name of a copy is in use. That is not an error if it is
+// this copy, whose response was lost.
 func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, name string, taken error) error {
 	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	switch {

@@ -20,8 +20,9 @@ const (
 	maxCulprits = 8
 )
 
-// reloadCounts are the latest reloads by workload. A count survives its workload: each reload of a Job deletes and recreates the
-// Job. Counts older than an hour are dropped, so the number of reloaded workloads bounds the table.
+// reloadCounts are the latest reloads by workload. A count survives its workload: each reload of a
+// Job deletes and recreates the Job. Counts older than an hour are dropped, so the number of
+// reloaded workloads bounds the table.
 type reloadCounts struct {
 	clock clock.PassiveClock
 
@@ -45,7 +46,8 @@ func newReloadCounts(c clock.PassiveClock) *reloadCounts {
 	return &reloadCounts{clock: c, of: map[workload.Key]*reloadCount{}, swept: c.Now()}
 }
 
-// add counts a reload, and reports whether the workload was reloaded so often that its users should know.
+// add counts a reload, and reports whether the workload was reloaded so often that its users should
+// know.
 func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (notice.Often, bool) {
 	now := r.clock.Now()
 	r.mu.Lock()

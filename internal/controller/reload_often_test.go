@@ -81,7 +81,8 @@ func TestTheSourceThatChangedMostIsNamed(t *testing.T) {
 	}
 }
 
-// A Job that writes what it reads is deleted and made again by each reload: another object of the same name.
+// A Job that writes what it reads is deleted and made again by each reload: another object of the
+// same name.
 func TestAJobThatWritesWhatItReadsIsReportedAtItsTenthReload(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)

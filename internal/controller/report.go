@@ -23,7 +23,8 @@ type Report interface {
 	// Reverted is called when another writer removed our mark and Pods from before the change
 	// remain.
 	Reverted(w *workload.Workload, d reload.Decision)
-	// Failed is called when a write failed that will be retried. Again reports whether the try before failed, too.
+	// Failed is called when a write failed that will be retried. Again reports whether the try
+	// before failed, too.
 	Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 	// LedgerTaken is called when a ledger was removed or reverted again so soon that Reroll keeps
 	// it only in memory.

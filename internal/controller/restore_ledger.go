@@ -6,8 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// restoreEvery is how often Reroll writes back a ledger that another client keeps removing. In between, the ledger is
-// kept in memory, so that two clients do not fight.
+// restoreEvery is how often Reroll writes back a ledger that another client keeps removing. In
+// between, the ledger is kept in memory, so that two clients do not fight.
 const restoreEvery = time.Hour
 
 func (c *Controller) mayRestore(w *workload.Workload) bool {

@@ -10,8 +10,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// rolloutWorkers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
-// responses, so a fan-out to a thousand workloads does not cause a storm of LISTs.
+// rolloutWorkers is how many workloads have their Pods listed at the same time to track a rollout.
+// Nothing waits for the responses, so a fan-out to a thousand workloads does not cause a storm of
+// LISTs.
 const rolloutWorkers = 4
 
 // trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.
@@ -56,8 +57,8 @@ func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
 }
 
 // isNewCause records that a cause is reported for a reload, and returns false if it adds nothing to
-// those that were reported before. For a rollout that this replica only resumed tracking, the previous leader has reported
-// it.
+// those that were reported before. For a rollout that this replica only resumed tracking, the
+// previous leader has reported it.
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -28,8 +28,8 @@ type tracked struct {
 	// late is how long the rollout had made no progress when the Pods were last listed for the
 	// cause, 0 if they were not.
 	late time.Duration
-	// exceeded reports whether the rollout had exceeded its deadline when the Pods were last listed,
-	// and cause is why, if they showed that.
+	// exceeded reports whether the rollout had exceeded its deadline when the Pods were last
+	// listed, and cause is why, if they showed that.
 	exceeded bool
 	cause    rollout.Cause
 	// resumed reports whether it is still unknown whether Pods from before the reload remain.
@@ -61,8 +61,9 @@ func (c *Controller) track(key workload.Key, p rollout.Reload, resumed bool) {
 	c.trackStatus(key)
 }
 
-// trackAll tracks the rollouts that a previous leader may have tracked. Among the workloads whose latest mark is still in
-// place, only those whose status shows a rollout in progress can have older Pods, so Reroll lists the Pods of those alone.
+// trackAll tracks the rollouts that a previous leader may have tracked. Among the workloads whose
+// latest mark is still in place, only those whose status shows a rollout in progress can have older
+// Pods, so Reroll lists the Pods of those alone.
 func (c *Controller) trackAll() {
 	if c.opts.DryRun {
 		return

@@ -91,7 +91,8 @@ func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
 		r.status(4, 1, 3+i%2)
 		r.play(20 * time.Minute)
 	}
-	// In 17 hours it has come forward once; since then it was asked after 10, 20, 40 minutes and so on.
+	// In 17 hours it has come forward once; since then it was asked after 10, 20, 40 minutes and so
+	// on.
 	r.want(9, "not rolled: readiness, 3 of 4")
 	r.pods(0, 3)
 	r.status(3, 3, 3)

@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// schedule has the schedule make a run of the CronJob report, which was due when the CronJob was made. Its status may name the run.
+// schedule has the schedule make a run of the CronJob report, which was due when the CronJob was
+// made. Its status may name the run.
 func (s *jobStage) schedule(name string, labels map[string]string, inStatus bool) {
 	s.Helper()
 	of, err := s.server.Get("cronjobs", inShop("report"))
@@ -47,7 +48,8 @@ func TestARunOfTheScheduleCountsFromWhenItBegan(t *testing.T) {
 		change   func(*batchv1.CronJob)
 		labels   map[string]string
 		inStatus bool
-		// before and after are the values of the ConfigMap before and after the run began, 30 s from it.
+		// before and after are the values of the ConfigMap before and after the run began, 30 s
+		// from it.
 		before, after string
 		writes        int
 	}{

@@ -18,8 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/state"
 )
 
-// A SecretProviderClass only specifies what to mount. The driver writes the result into one object for each Pod, and all
-// these objects of a class together are the source.
+// A SecretProviderClass only specifies what to mount. The driver writes the result into one object
+// for each Pod, and all these objects of a class together are the source.
 
 func classGroup() schema.GroupVersion {
 	return schema.FromAPIVersionAndKind(source.SecretProviderClass.APIVersion(), "").GroupVersion()
@@ -152,8 +152,8 @@ func (c *Controller) classReports(namespace string) *sink {
 type classReportFeed struct {
 	c         *Controller
 	namespace string
-	// restored are the reports of a snapshot, which has no order. The history of a class follows from
-	// the order in which its reports were written.
+	// restored are the reports of a snapshot, which has no order. The history of a class follows
+	// from the order in which its reports were written.
 	restored map[types.NamespacedName]source.ClassReport
 }
 

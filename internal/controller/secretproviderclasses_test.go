@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Its CustomResourceDefinition does not hold everybody to what a status should be. What cannot be read counts as nothing, and takes
-// nothing else with it.
+// Its CustomResourceDefinition does not hold everybody to what a status should be. What cannot be
+// read counts as nothing, and takes nothing else with it.
 func TestStatusesWithUnexpectedFields(t *testing.T) {
 	const head = "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '7'}"
 	const named = ", status: {podName: web-1, secretProviderClassName: vault"

@@ -21,7 +21,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at once.
+// jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at
+// once.
 type jobStage struct {
 	*stage
 	// writes are the writes to Jobs, and failures the reported failures.

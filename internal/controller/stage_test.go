@@ -25,7 +25,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// stage is a controller on the API in memory, whose requests are counted, may be refused and take their time.
+// stage is a controller on the API in memory, whose requests are counted, may be refused and take
+// their time.
 type stage struct {
 	*testing.T
 	proxy

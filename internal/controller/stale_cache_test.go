@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A snapshot is put object by object, and takes its time. What was written meanwhile comes by the watch that goes on from it.
+// A snapshot is put object by object, and takes its time. What was written meanwhile comes by the
+// watch that goes on from it.
 func TestASnapshotFromBeforeAReloadEndsNothing(t *testing.T) {
 	r := newRoad(t)
 	r.oldPods = true

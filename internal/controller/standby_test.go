@@ -17,7 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// A standby sees all that the instance sees that acts, and looks at nothing. What waits there must not grow with what comes and goes.
+// A standby sees all that the instance sees that acts, and looks at nothing. What waits there must
+// not grow with what comes and goes.
 func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 	s := newStage(t)
 	names := annotations.DefaultNames()
@@ -91,8 +92,8 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 	}
 }
 
-// Jobs that another instance makes again are known here, since this one may have to go on. They are forgotten when the Job and its
-// copy are gone, in whatever order and however that is seen.
+// Jobs that another instance makes again are known here, since this one may have to go on. They are
+// forgotten when the Job and its copy are gone, in whatever order and however that is seen.
 func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	job := func(name string, annotations map[string]string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("u-" + name), ResourceVersion: "7", Annotations: annotations}}

@@ -21,9 +21,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Reroll triggers a CronJob in three writes: it creates a suspended Job that carries the ledger, writes the ledger of the
-// CronJob, and unsuspends the Job. After a crash between two of them, the Job shows which write is next. A suspended Job
-// does not run, so it cannot end and be cleaned up before it was recorded.
+// Reroll triggers a CronJob in three writes: it creates a suspended Job that carries the ledger,
+// writes the ledger of the CronJob, and unsuspends the Job. After a crash between two of them, the
+// Job shows which write is next. A suspended Job does not run, so it cannot end and be cleaned up
+// before it was recorded.
 
 // watchesRuns reports whether a kind is reloaded by creating Jobs, unless all Jobs are watched
 // anyway.
@@ -155,8 +156,8 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	return reload.Decide(*facts), nil
 }
 
-// unsuspendRuns unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so
-// facts about sources are collected for those alone.
+// unsuspendRuns unsuspends the held Jobs of a workload that may start now. Few workloads create
+// Jobs, so facts about sources are collected for those alone.
 func (c *Controller) unsuspendRuns(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
@@ -184,8 +185,8 @@ func (c *Controller) unsuspendRuns(ctx context.Context, w *workload.Workload) er
 	return nil
 }
 
-// notifyLateRuns notifies of each Job that stays suspended because another Job was created instead, or because the workload
-// was opted out.
+// notifyLateRuns notifies of each Job that stays suspended because another Job was created instead,
+// or because the workload was opted out.
 func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	of := facts.Workload.Key
 	for _, run := range facts.Late() {

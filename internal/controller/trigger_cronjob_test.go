@@ -54,7 +54,8 @@ func TestNoRunIsCreatedBesideARunMissingInTheStatus(t *testing.T) {
 	}
 }
 
-// The schedule was due before the change, and its run had to wait for another one, so that it began after the change.
+// The schedule was due before the change, and its run had to wait for another one, so that it began
+// after the change.
 func TestADelayedScheduledRunHasTheChange(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
@@ -157,7 +158,8 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 	}
 }
 
-// A rule of the cluster may keep labels and annotations that it does not know from whatever is made.
+// A rule of the cluster may keep labels and annotations that it does not know from whatever is
+// made.
 func TestAJobThatAWebhookChangedIsReported(t *testing.T) {
 	suspended := func(o *batchv1.CronJob) { o.Spec.JobTemplate.Spec.Suspend = new(true) }
 	plain := func(*batchv1.CronJob) {}
@@ -236,7 +238,8 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	}
 }
 
-// Nobody asks any more for what it was made for. It does not begin either when the CronJob is opted in again for other changes.
+// Nobody asks any more for what it was made for. It does not begin either when the CronJob is opted
+// in again for other changes.
 func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
@@ -271,7 +274,8 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 	}
 }
 
-// Every look asks twice whether there are Jobs to let go. That must cost nothing where there are none.
+// Every look asks twice whether there are Jobs to let go. That must cost nothing where there are
+// none.
 func TestNoFactsAreCollectedForWorkloadsWithoutJobs(t *testing.T) {
 	c := &Controller{} // without a state that facts could come from
 	if err := c.unsuspendRuns(t.Context(), &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {

@@ -168,12 +168,12 @@ func (c *Controller) trackedOf(key workload.Key) gate.Tracked {
 	return t
 }
 
-// unlistedOften is how often in a row the Pods of a workload cannot be listed until other workloads do
-// not wait for that any more.
+// unlistedOften is how often in a row the Pods of a workload cannot be listed until other workloads
+// do not wait for that any more.
 const unlistedOften = 3
 
-// updateFleets is called when a workload or its rollout has changed. Workloads that may start now are
-// queued.
+// updateFleets is called when a workload or its rollout has changed. Workloads that may start now
+// are queued.
 func (c *Controller) updateFleets(key workload.Key) {
 	c.updateStorm(key)
 	if !c.fleets.some.Load() {
@@ -188,8 +188,8 @@ func (c *Controller) updateFleets(key workload.Key) {
 	c.moveFleets(key.Namespace)
 }
 
-// lostUntil is how long a write without a response may still take effect: longer than the API server
-// works on a request.
+// lostUntil is how long a write without a response may still take effect: longer than the API
+// server works on a request.
 const lostUntil = 2 * time.Minute
 
 // leaveGates is called at the end of each reconciliation. The place of a workload stays reserved as

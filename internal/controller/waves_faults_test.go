@@ -152,7 +152,8 @@ func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
 	next.want("they can", "w1")
 }
 
-// A workload that was done, and went down later, is no failure of the data for the next leader either.
+// A workload that was done, and went down later, is no failure of the data for the next leader
+// either.
 func TestWhatWasDoneAndIsDownAtARestartIsDone(t *testing.T) {
 	for about, tc := range map[string]struct {
 		down time.Duration
@@ -200,8 +201,8 @@ func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
 	}
 }
 
-// A controller is killed after each step of the waves: before the first reload, while a rollout is in
-// progress, and after its end. Never more roll than the budget, and the order stays.
+// A controller is killed after each step of the waves: before the first reload, while a rollout is
+// in progress, and after its end. Never more roll than the budget, and the order stays.
 func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
 	s := inWaves(t, map[string]string{annotations.MaxRolling: "1%"}, "-1", "0", "0", "1")
 	s.change("2")

@@ -30,8 +30,8 @@ type waveStage struct {
 	*stage
 	names        []string
 	reloadedWith map[string]bool
-	// refusesOnly are the answers to writes of some Deployments, and unlistable is the answer to lists
-	// of Pods.
+	// refusesOnly are the answers to writes of some Deployments, and unlistable is the answer to
+	// lists of Pods.
 	refusesOnly map[string]error
 	unlistable  error
 }

@@ -44,8 +44,8 @@ const (
 	// aloneFor is how long each workload gets a message of its own after the receiver has rejected
 	// a message about several.
 	aloneFor = time.Hour
-	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
-	// message that was cut off is unknown, so it is sent again.
+	// sendingEnds is how long a message in flight may take when the controller stops. Whether the
+	// receiver accepted a message that was cut off is unknown, so it is sent again.
 	sendingEnds = 3 * time.Second
 )
 
@@ -209,8 +209,8 @@ func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, 
 	return message{facts: facts, decision: d}, true
 }
 
-// accepted is a message about a workload that the receiver accepted and that is not in the ledger yet, and
-// when it was sent.
+// accepted is a message about a workload that the receiver accepted and that is not in the ledger
+// yet, and when it was sent.
 type accepted struct {
 	uid     types.UID
 	content string

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A gateway has a largest message, a receiver may take one workload at a time, or one of them spoils the message for it. None of
-// that keeps back a workload which the receiver would take.
+// A gateway has a largest message, a receiver may take one workload at a time, or one of them
+// spoils the message for it. None of that keeps back a workload which the receiver would take.
 func TestARejectedMessageIsSentForEachWorkload(t *testing.T) {
 	const workloads = 100
 	for about, tc := range map[string]struct {

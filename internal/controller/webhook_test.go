@@ -180,7 +180,8 @@ func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 	}
 }
 
-// A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets another version.
+// A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets
+// another version.
 func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 	s, l := newJobStage(t), &listener{}
 	s.opts.Receiver, s.opts.NotifyOnly = l, true

@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// gateAgain is how long a reload waits for the clock until its gates are checked again, because clocks
-// may be set, and an opening that is too far away is not known.
+// gateAgain is how long a reload waits for the clock until its gates are checked again, because
+// clocks may be set, and an opening that is too far away is not known.
 const gateAgain = time.Hour
 
 // whenOpen returns an error that says when to check the gates of a reload again.

@@ -198,7 +198,8 @@ func TestAWindowThatClosesWhilePodsAreListedIsClosed(t *testing.T) {
 	s.rolled("the Pods were listed", 1, 1)
 }
 
-// A window may be shorter than the time for which Reroll waits for a rollout that may bring the data.
+// A window may be shorter than the time for which Reroll waits for a rollout that may bring the
+// data.
 func TestAReloadHasAwaitedItsRolloutWhenAShortWindowOpens(t *testing.T) {
 	s, revert := revertible(t, `allow "*/3 * * * *" 1m UTC`)
 	reloads := s.marked
@@ -210,8 +211,8 @@ func TestAReloadHasAwaitedItsRolloutWhenAShortWindowOpens(t *testing.T) {
 	}
 }
 
-// revertible is a stage with a workload that was reloaded once, and whose Pods are old. The function
-// reverts its template.
+// revertible is a stage with a workload that was reloaded once, and whose Pods are old. The
+// function reverts its template.
 func revertible(t *testing.T, text string) (*stage, func()) {
 	t.Helper()
 	s := withWindow(t, text)

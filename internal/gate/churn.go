@@ -22,8 +22,8 @@ func interval(l policy.Limit) time.Duration {
 	return each
 }
 
-// countsUntil is until when earlier reloads count, by the ledger. A time that this limit cannot lead
-// to counts nothing: the limit was higher before, or another client wrote it. Clocks of two
+// countsUntil is until when earlier reloads count, by the ledger. A time that this limit cannot
+// lead to counts nothing: the limit was higher before, or another client wrote it. Clocks of two
 // controllers differ by less than an interval.
 func countsUntil(l policy.Limit, inLedger int64, now time.Time) time.Time {
 	until := time.Unix(inLedger, 0)

@@ -62,8 +62,8 @@ func (m *member) takesPlace() bool { return m.occupies() || m.refused() && m.res
 type wave struct {
 	number int
 	count  [states]int
-	// asked are the members that wait to be told that they may start, the first first. It may contain
-	// members that do not wait any more.
+	// asked are the members that wait to be told that they may start, the first first. It may
+	// contain members that do not wait any more.
 	asked []workload.Key
 }
 

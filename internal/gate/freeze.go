@@ -77,8 +77,8 @@ func FreezesOf(f *reload.Facts) []Frozen {
 	return all
 }
 
-// checkFreeze answers with the freeze that ends last. An urgent change passes it: a rotated password
-// must not lock users out until an incident is over.
+// checkFreeze answers with the freeze that ends last. An urgent change passes it: a rotated
+// password must not lock users out until an incident is over.
 func checkFreeze(f *reload.Facts, d *reload.Decision) Answer {
 	all := FreezesOf(f)
 	if len(all) == 0 || isUrgent(d) {

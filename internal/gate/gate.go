@@ -38,8 +38,8 @@ type Answer struct {
 	Until time.Time
 	// Why is a phrase for users.
 	Why string
-	// Source is the source whose workloads are rolled one after the other, for Waves. Stopped reports
-	// whether no workload starts because others failed.
+	// Source is the source whose workloads are rolled one after the other, for Waves. Stopped
+	// reports whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
 }
@@ -53,13 +53,14 @@ type Others struct {
 	Find Find
 	// Halt reports whether all reloads wait, as Storm.Ask does.
 	Halt func(workload.Key) Answer
-	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when each
-	// reload begins, because Halt needs that.
+	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when
+	// each reload begins, because Halt needs that.
 	Failed func(workload.Key) bool
 }
 
-// Check reports whether a workload may be reloaded now. The answer depends on the facts and the other
-// workloads alone, so the controller and the commands that explain its decisions give the same one.
+// Check reports whether a workload may be reloaded now. The answer depends on the facts and the
+// other workloads alone, so the controller and the commands that explain its decisions give the
+// same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkFreeze(f, d); !a.Open() {
 		return a

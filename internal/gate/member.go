@@ -57,19 +57,19 @@ type Member struct {
 type Tracked struct {
 	// Following reports whether older Pods may be left.
 	Following bool
-	// Unsure reports that the Pods have to be listed first, after a restart. Unlisted reports that they
-	// cannot be listed, try after try.
+	// Unsure reports that the Pods have to be listed first, after a restart. Unlisted reports that
+	// they cannot be listed, try after try.
 	Unsure, Unlisted bool
-	// Late reports whether the rollout made no progress until its deadline, and Cause is why, if any
-	// Pod shows that.
+	// Late reports whether the rollout made no progress until its deadline, and Cause is why, if
+	// any Pod shows that.
 	Late  bool
 	Cause rollout.Cause
 	// Refused reports that the write of the reload has failed, try after try.
 	Refused bool
 }
 
-// MemberOf returns the state of a workload. Before is what was known of it in the same fleet: it has
-// the times that no status has. The facts need no sources.
+// MemberOf returns the state of a workload. Before is what was known of it in the same fleet: it
+// has the times that no status has. The facts need no sources.
 func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, before Member) Member {
 	w := &f.Workload
 	m := Member{Wave: w.Policy.Wave(), revision: w.Revision()}
@@ -198,8 +198,8 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 	}
 }
 
-// stayed reports whether the status shows that enough Pods stayed available for the soak time. It is
-// for a workload of which nothing else is known, after a restart: whether it was done then.
+// stayed reports whether the status shows that enough Pods stayed available for the soak time. It
+// is for a workload of which nothing else is known, after a restart: whether it was done then.
 func stayed(p *workload.Progress, s *Settings, now time.Time) bool {
 	switch {
 	case p.CompletedAt.IsZero():

@@ -7,15 +7,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Settings are how the workloads of a source are rolled one after the other, each with what sets it.
+// Settings are how the workloads of a source are rolled one after the other, each with what sets
+// it.
 type Settings struct {
 	MaxRolling  annotations.Share
 	Soak        time.Duration
 	MaxFailures int
 	// RollingBy, SoakBy and FailuresBy are phrases for users.
 	RollingBy, SoakBy, FailuresBy string
-	// Urgent reports whether workloads wait for no other, and Resumed whether failures no longer count
-	// for the present data.
+	// Urgent reports whether workloads wait for no other, and Resumed whether failures no longer
+	// count for the present data.
 	Urgent, Resumed bool
 }
 

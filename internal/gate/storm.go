@@ -15,13 +15,13 @@ import (
 type Latest struct {
 	// At is when it began, in seconds since 1970.
 	At int64
-	// Failed reports whether its rollout does not complete, for a reason that nobody intended. Unsure
-	// reports that this is about to be known.
+	// Failed reports whether its rollout does not complete, for a reason that nobody intended.
+	// Unsure reports that this is about to be known.
 	Failed, Unsure bool
 }
 
-// LatestOf returns the latest reload of a workload. A rollout of another client since then is not its
-// outcome, and neither is what was broken before.
+// LatestOf returns the latest reload of a workload. A rollout of another client since then is not
+// its outcome, and neither is what was broken before.
 func LatestOf(w *workload.Workload, t Tracked, now time.Time) Latest {
 	known, err := workload.ReadLedger(w.LedgerText, w)
 	// Another client can write a ledger. A time in the future would stay the latest one.
@@ -49,8 +49,8 @@ func LatestOf(w *workload.Workload, t Tracked, now time.Time) Latest {
 // clocksDiffer is by how much the clocks of two controllers may differ.
 const clocksDiffer = time.Minute
 
-// Storm has the latest reloads of the cluster, one for each workload, and counts those that failed. It
-// is not safe for concurrent use.
+// Storm has the latest reloads of the cluster, one for each workload, and counts those that failed.
+// It is not safe for concurrent use.
 type Storm struct {
 	halt   Halt
 	latest map[workload.Key]Latest
@@ -204,8 +204,8 @@ func (s *Storm) Newest() (failed workload.Key, at int64) {
 	return failed, at
 }
 
-// Ask reports whether a reload of a workload may start. A workload that failed itself may: its newest
-// data may be what mends it.
+// Ask reports whether a reload of a workload may start. A workload that failed itself may: its
+// newest data may be what mends it.
 func (s *Storm) Ask(key workload.Key) Answer {
 	ns := key.Namespace
 	switch own := s.latest[key]; {

@@ -67,8 +67,8 @@ func checkWaves(f *reload.Facts, fleets []*Fleet) Answer {
 // decideAgain is how soon a reload is decided again whose facts were out of date.
 const decideAgain = time.Second
 
-// passWaves reserves the turn of a workload in its fleets, and notes in the ledger of its reload when
-// that begins, if it is noted for each or the workload has fleets.
+// passWaves reserves the turn of a workload in its fleets, and notes in the ledger of its reload
+// when that begins, if it is noted for each or the workload has fleets.
 func passWaves(f *reload.Facts, d *reload.Decision, fleets []*Fleet, failed func(workload.Key) bool) {
 	if len(fleets) == 0 && (failed == nil || f.Workload.Runs != nil) {
 		d.Ledger.Turn = ledger.Turn{}

@@ -48,8 +48,8 @@ func checkWindow(f *reload.Facts, d *reload.Decision) Answer {
 	return Answer{By: Window, Until: until, Why: fmt.Sprintf("its window is closed: %s (%s)", all[closed].text, all[closed].setBy)}
 }
 
-// windowsOf returns the windows of a workload, and of the sources that have changed. Bad are the first
-// ones that cannot be read.
+// windowsOf returns the windows of a workload, and of the sources that have changed. Bad are the
+// first ones that cannot be read.
 func windowsOf(f *reload.Facts, d *reload.Decision) (all []windows, bad *windows) {
 	if text, setBy := f.Windows(); text != "" {
 		all = append(all, read(text, setBy))
@@ -74,8 +74,8 @@ func windowsOf(f *reload.Facts, d *reload.Decision) (all []windows, bad *windows
 // that open in turn. The search is repeated every hour, when less of the way is left.
 const mostOpenings = 100
 
-// opens returns the earliest time at which all windows are open, in the time zone of the last one that
-// opens.
+// opens returns the earliest time at which all windows are open, in the time zone of the last one
+// that opens.
 func opens(all []windows, now time.Time) (at time.Time, found bool) {
 	limit := now.Add(window.Horizon)
 	at = now
@@ -121,7 +121,8 @@ func (a *Answer) When(reader *time.Location) string {
 	return text
 }
 
-// DescribeWindows describes the windows of a workload and of its sources, and whether they are open.
+// DescribeWindows describes the windows of a workload and of its sources, and whether they are
+// open.
 func DescribeWindows(f *reload.Facts, reader *time.Location) []string {
 	var texts []string
 	all, _ := windowsOf(f, &reload.Decision{Changes: f.Concerns})

@@ -107,7 +107,8 @@ func (c *Cluster) observe(ctx context.Context, ns, deployment string, clk clock.
 	return first
 }
 
-// Observe replaces the evidence of whether the controller runs by what its Lease shows in the next seconds.
+// Observe replaces the evidence of whether the controller runs by what its Lease shows in the next
+// seconds.
 func (c *Cluster) Observe(ctx context.Context, s *Settings, clk clock.Clock) {
 	if s.Controller != "" {
 		s.sign = c.observe(ctx, s.Controller, s.deployment, clk)

@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// find returns the function that finds the fleet of a source: as the controller would build it after
-// a restart.
+// find returns the function that finds the fleet of a source: as the controller would build it
+// after a restart.
 func (e *Evaluation) find(facts *reload.Facts) gate.Find {
 	return func(changed *reload.Concern) *gate.Fleet {
 		src := changed.Source
@@ -75,8 +75,8 @@ func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
 	return a
 }
 
-// halt reports whether no reload of a workload starts. The controller has written that, because users
-// may not read all workloads on which it depends.
+// halt reports whether no reload of a workload starts. The controller has written that, because
+// users may not read all workloads on which it depends.
 func (e *Evaluation) halt(key workload.Key) gate.Answer {
 	halted := e.objects.settings.Halted
 	w, known := e.state.Workload(key)
@@ -188,8 +188,8 @@ type Resumption struct {
 }
 
 // Resume returns the consent to continue with the present data of a source. The digest of a Secret
-// is made with the key of the controller. Without it, the digest is the one of the workload that was
-// rolled last.
+// is made with the key of the controller. Without it, the digest is the one of the workload that
+// was rolled last.
 func (o *Objects) Resume(ns, text string, pods Pods, now time.Time) (*Resumption, error) {
 	key, err := o.Source(ns, text)
 	if err != nil {

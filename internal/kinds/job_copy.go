@@ -255,8 +255,8 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 		return NoteJob
 	default:
 		// The Job is already noted, or another client has changed or created it in the meantime. So
-		// a new decision is needed. If no deletion was noted, the requests that created the copy and
-		// the held Job took effect late: the user may have deleted the Job since.
+		// a new decision is needed. If no deletion was noted, the requests that created the copy
+		// and the held Job took effect late: the user may have deleted the Job since.
 		return DropCopy
 	}
 }

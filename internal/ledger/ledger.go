@@ -66,8 +66,8 @@ type Ledger struct {
 	// Marks is the digest of the marks after the latest reload: Pods of a template with these marks
 	// were started after it. It is zero if nothing follows from the marks any more.
 	Marks digest.Digest
-	// Superseded are the revisions of the pod template that a rollout of another client was replacing
-	// when its data was recorded. Pods of such a template may lack the data.
+	// Superseded are the revisions of the pod template that a rollout of another client was
+	// replacing when its data was recorded. Pods of such a template may lack the data.
 	Superseded []digest.Digest
 	// Step is the strategy of the latest reload.
 	Step Step
@@ -102,7 +102,8 @@ type Turn struct {
 	At int64 `json:"at"`
 	// Template is the pod template of that time, without marks.
 	Template digest.Digest `json:"tpl,omitzero"`
-	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
+	// Broken reports whether the workload was unavailable for another reason than an earlier
+	// reload.
 	Broken bool `json:"ill,omitempty"`
 	// Again reports whether the earlier reload had failed.
 	Again bool `json:"again,omitempty"`

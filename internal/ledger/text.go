@@ -12,8 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// ledgerText is the text of the annotation. Entries are by name. It has many fields because each key
-// of the JSON is one.
+// ledgerText is the text of the annotation. Entries are by name. It has many fields because each
+// key of the JSON is one.
 type ledgerText struct {
 	Format     int             `json:"v"`
 	UID        types.UID       `json:"uid"`

@@ -16,8 +16,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// CoverageAnnotation is on the ConfigMap and holds the time since when the controller covers what it covers. It is an
-// annotation because Reloader, which writes the data of the same ConfigMap, has nothing similar.
+// CoverageAnnotation is on the ConfigMap and holds the time since when the controller covers what
+// it covers. It is an annotation because Reloader, which writes the data of the same ConfigMap, has
+// nothing similar.
 const CoverageAnnotation = annotations.Coverage
 
 // Scope is which objects the controller covers by its settings.
@@ -28,7 +29,8 @@ type Scope struct {
 	Settings string
 }
 
-// coverage is the text of the annotation. Times are in seconds since 1970, and 0 where the first of two writes was the last.
+// coverage is the text of the annotation. Times are in seconds since 1970, and 0 where the first of
+// two writes was the last.
 type coverage struct {
 	Settings string `json:"settings"`
 	Since    int64  `json:"since,omitempty"`
@@ -36,8 +38,9 @@ type coverage struct {
 	AllSince int64  `json:"allSince,omitempty"`
 }
 
-// Coverage returns since when the controller covers what is covered under the present settings. If they are others than before,
-// that is now, by the clock of the API server: the first write brings its time, and the second one notes it.
+// Coverage returns since when the controller covers what is covered under the present settings. If
+// they are others than before, that is now, by the clock of the API server: the first write brings
+// its time, and the second one notes it.
 func Coverage(ctx context.Context, client clientset.Interface, info Info, scope Scope) (reload.Coverage, error) {
 	own := client.ConfigMaps(info.Namespace)
 	cm, err := own.Get(ctx, Name, metav1.GetOptions{})

@@ -12,8 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
-// ReadFreeze returns the text of the freeze of all namespaces, valid or not; empty without one. A text
-// that is too long stays too long.
+// ReadFreeze returns the text of the freeze of all namespaces, valid or not; empty without one. A
+// text that is too long stays too long.
 func ReadFreeze(cm *corev1.ConfigMap) string {
 	text := cm.Annotations[annotations.Freeze]
 	return text[:min(len(text), annotations.MaxFreeze+1)]

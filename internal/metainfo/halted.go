@@ -16,8 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Halted is where no reload starts because too many failed, and why. The zero Halted is nowhere. The
-// controller derives it from all workloads. Users who may read only some of them read it here.
+// Halted is where no reload starts because too many failed, and why. The zero Halted is nowhere.
+// The controller derives it from all workloads. Users who may read only some of them read it here.
 type Halted struct {
 	// All reports whether it is all namespaces, and Namespaces are those that it is in any case.
 	All        bool     `json:"all,omitempty"`

@@ -1,4 +1,5 @@
-// Package metainfo writes what runs here, and its settings, for tools that read it where Reloader puts it.
+// Package metainfo writes what runs here, and its settings, for tools that read it where Reloader
+// puts it.
 package metainfo
 
 import (
@@ -44,8 +45,8 @@ type Info struct {
 	Instance string
 }
 
-// Instance returns the ID of the digest key of the installation that wrote a ConfigMap; false if it is not from Reroll. By it,
-// other installations know who wrote a ledger.
+// Instance returns the ID of the digest key of the installation that wrote a ConfigMap; false if it
+// is not from Reroll. By it, other installations know who wrote a ledger.
 func Instance(cm *corev1.ConfigMap) (string, bool) {
 	id, ok := cm.Annotations[annotations.Instance]
 	return id, ok && id != "" && cm.Name == Name && cm.Labels[labelKey] == labelValue
@@ -86,8 +87,8 @@ func write(ctx context.Context, client clientset.Interface, wanted *corev1.Confi
 	return err
 }
 
-// complete puts all that is wanted into what is present, and reports whether it was there already. What others have
-// added stays.
+// complete puts all that is wanted into what is present, and reports whether it was there already.
+// What others have added stays.
 func complete(present, wanted *corev1.ConfigMap) bool {
 	before := present.DeepCopy()
 	for _, part := range []struct{ of, from *map[string]string }{

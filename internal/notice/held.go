@@ -30,8 +30,8 @@ func heldUntil(w *workload.Workload, src source.Key, why, until, page string) No
 	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc(page))
 }
 
-// Held is about a reload that waits because its workload was reloaded too often. Writer is the field
-// manager that wrote the source last, empty if that is unknown.
+// Held is about a reload that waits because its workload was reloaded too often. Writer is the
+// field manager that wrote the source last, empty if that is unknown.
 func Held(w *workload.Workload, often Often, writer, why string, until time.Time) Notice {
 	src := often.Source
 	changed := fmt.Sprintf("%s '%s' changed again", src.Kind, src.Name)

@@ -6,7 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Unreadable is about the copy of a Job that was to be recreated, if the copy does not say what it is a copy of.
+// Unreadable is about the copy of a Job that was to be recreated, if the copy does not say what it
+// is a copy of.
 func Unreadable(w *workload.Workload, why error) Notice {
 	return warning(w, UnreadableCopy, fmt.Sprintf("This Job is a copy, but its annotation reroll.dev/replaces cannot be read: %v. Reroll leaves it alone. "+
 		"Check that the Job exists whose name this one begins with, and is not being deleted. Create it if it is missing, then delete this one", why))

@@ -13,8 +13,8 @@ import (
 // room.
 const mostMissing = 3
 
-// Missing is about a workload that requires sources that do not exist, or has expressions that match
-// none. What existed before is not a typo.
+// Missing is about a workload that requires sources that do not exist, or has expressions that
+// match none. What existed before is not a typo.
 func Missing(w *workload.Workload, sources []reload.MissingSource, unmatched []policy.NamedSource) Notice {
 	var sentences []string
 	for _, deleted := range []bool{true, false} {

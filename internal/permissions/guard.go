@@ -37,8 +37,9 @@ func NewGuard(all []Permission, c clock.Clock, log *slog.Logger) *Guard {
 const (
 	// askEvery is the time between two checks while a permission is missing.
 	askEvery = 15 * time.Second
-	// askRarely is the minimum time between two checks after requests that were forbidden for other reasons than
-	// missing permissions, such as a quota or an admission rule: they look the same, and may last for ever.
+	// askRarely is the minimum time between two checks after requests that were forbidden for other
+	// reasons than missing permissions, such as a quota or an admission rule: they look the same,
+	// and may last for ever.
 	askRarely = 10 * time.Minute
 )
 

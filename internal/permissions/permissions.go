@@ -1,4 +1,5 @@
-// Package permissions finds the permissions that the controller needs and lacks, and the RBAC rules to add.
+// Package permissions finds the permissions that the controller needs and lacks, and the RBAC rules
+// to add.
 package permissions
 
 import (

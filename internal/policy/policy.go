@@ -58,8 +58,8 @@ type setLimit struct {
 	on    string
 }
 
-// setWindow is the text of windows, valid or not, with the object whose annotation sets them. The text
-// is empty if none does.
+// setWindow is the text of windows, valid or not, with the object whose annotation sets them. The
+// text is empty if none does.
 type setWindow struct{ text, on string }
 
 // RolloutStrategy is how an Argo Rollout is reloaded.
@@ -102,8 +102,8 @@ func (p *Policy) Churn() (limit Limit, setBy string, set bool) {
 	return p.churn.value, annotations.Churn + " on " + p.churn.on, p.churn.set
 }
 
-// Window returns the text of the windows in which the workload may be reloaded, valid or not, and what
-// sets them. It is empty if no annotation does.
+// Window returns the text of the windows in which the workload may be reloaded, valid or not, and
+// what sets them. It is empty if no annotation does.
 func (p *Policy) Window() (text, setBy string) {
 	return p.window.text, annotations.Window + " on " + p.window.on
 }

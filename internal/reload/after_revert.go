@@ -81,8 +81,8 @@ func (r *Revert) Name() string {
 	return cmp.Or(string(tool), unknownWriter)
 }
 
-// afterRevert decides on Pods that are older than the data although the workload was rolled with this
-// data: their template was reverted.
+// afterRevert decides on Pods that are older than the data although the workload was rolled with
+// this data: their template was reverted.
 func (f *Facts) afterRevert(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.reverted[len(t.reverted)-1]
 	d := Decision{

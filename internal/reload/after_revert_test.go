@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// webReverted is web after a reload for "one" whose mark somebody has taken away in the middle of the rollout.
+// webReverted is web after a reload for "one" whose mark somebody has taken away in the middle of
+// the rollout.
 func webReverted(step ledger.Step) *situation {
 	return web().ledger(func(l *ledger.Ledger) {
 		l.Marks, l.Step = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: "x"}}}.Digest(), step
@@ -22,7 +23,8 @@ func webReverted(step ledger.Step) *situation {
 	})
 }
 
-// optedInSince is a workload that we have never rolled, and that is opted in with all others since a second.
+// optedInSince is a workload that we have never rolled, and that is opted in with all others since
+// a second.
 func optedInSince(second int64) *situation {
 	return webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
 		f.AutoReloadAll, f.Coverage.AllSince, f.Concerns[0].Verdict.Rule = true, at(second), policy.RuleAutoAll
@@ -134,7 +136,8 @@ func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
 	}
 }
 
-// theRolloutOfAnother brings new data, which is recorded while some Pods are still from the template before.
+// theRolloutOfAnother brings new data, which is recorded while some Pods are still from the
+// template before.
 func theRolloutOfAnother(before digest.Digest) *situation {
 	return web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) {
 		f.Seen.Template, f.Seen.Whole, f.Seen.Recent = 120, true, []digest.Digest{before, f.Workload.Revision()}

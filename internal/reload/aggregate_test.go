@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// crowded is web with more sources than its ledger has room for, all of them as the ledger has them.
+// crowded is web with more sources than its ledger has room for, all of them as the ledger has
+// them.
 func crowded(kind source.Kind, instance string, sources int) *situation {
 	l := ledger.Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[source.LocalKey]digest.Digest{}}
 	s := web()

@@ -30,8 +30,8 @@ func (f *Facts) base() base {
 	return known
 }
 
-// Ledger returns the data that the Pods were last rolled with, and an error if no valid ledger shows
-// that. Unproven reports whether Pods may run that this rollout did not start.
+// Ledger returns the data that the Pods were last rolled with, and an error if no valid ledger
+// shows that. Unproven reports whether Pods may run that this rollout did not start.
 func (f *Facts) Ledger() (known ledger.Ledger, unproven bool, err error) {
 	base := f.base()
 	return base.ledger, base.mayBeReverted, base.err

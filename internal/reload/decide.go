@@ -57,8 +57,8 @@ type Facts struct {
 	Pods *Pods
 	// Now is the time by the clock of the controller; zero if no time counts as the future.
 	Now time.Time
-	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for another
-	// installation.
+	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for
+	// another installation.
 	Waited bool
 
 	lookups *lookups
@@ -85,7 +85,8 @@ type Settings struct {
 	Defaults policy.Policy
 	// Window are the windows in which workloads may be reloaded, unless annotations set others.
 	Window string
-	// Waves are how workloads are rolled one after the other, unless annotations set something else.
+	// Waves are how workloads are rolled one after the other, unless annotations set something
+	// else.
 	Waves annotations.Waves
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
@@ -204,8 +205,8 @@ type Decision struct {
 	// TooNew reports whether the workload is left alone because a newer version of Reroll wrote the
 	// ledger.
 	TooNew bool
-	// LeftTo is the namespace of another installation that reloads the workload; empty if this one does. Behind reports
-	// whether that has not reacted to a change yet.
+	// LeftTo is the namespace of another installation that reloads the workload; empty if this one
+	// does. Behind reports whether that has not reacted to a change yet.
 	LeftTo string
 	Behind bool
 	// Reverted is set if another client removed our mark.

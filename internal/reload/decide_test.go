@@ -14,8 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The story of these tests: Deployment web refers to ConfigMap cm and Secret sec. Versions and seconds count up from
-// 100; the installation began at second 50.
+// The story of these tests: Deployment web refers to ConfigMap cm and Secret sec. Versions and
+// seconds count up from 100; the installation began at second 50.
 const (
 	instance  = "key-1"
 	installed = 50
@@ -70,7 +70,8 @@ func (s *situation) source(kind source.Kind, name, content string, created, data
 	return s
 }
 
-// cm is the ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
+// cm is the ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says
+// itself.
 func (s *situation) cm(content string, data int64) *situation {
 	return s.source(source.ConfigMap, "cm", content, 10, data, SourceSeen{Version: uint64(data)})
 }

@@ -54,7 +54,8 @@ type Away struct {
 	Made bool
 }
 
-// wasAway reports whether the source may have had other data than now since the workload was compared with it.
+// wasAway reports whether the source may have had other data than now since the workload was
+// compared with it.
 func (c *Concern) wasAway() bool {
 	return c.Away.Version != 0 && (!c.Away.Made || c.Seen.Content != c.Away.Version)
 }
@@ -240,9 +241,9 @@ func (p Pods) report(c *Concern) bool {
 	})
 }
 
-// older counts the Pods that may not have the data of a source, by their age. It compares only times of
-// the API server, unless the Pods themselves show their data. If there are no Pods, none is out of date,
-// and new ones start with the current data.
+// older counts the Pods that may not have the data of a source, by their age. It compares only
+// times of the API server, unless the Pods themselves show their data. If there are no Pods, none
+// is out of date, and new ones start with the current data.
 func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	sure := c.Source.DataTime.Add(lag(c, w))
 	n := 0

@@ -39,7 +39,8 @@ func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 	}
 }
 
-// Of these changes nobody knows more than the time. A ledger that claims to be from the future must not be newer than them.
+// Of these changes nobody knows more than the time. A ledger that claims to be from the future must
+// not be newer than them.
 func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 	const long = 600 // so many that one digest stands for all
 	later := func(seconds int64) func(*Facts) {

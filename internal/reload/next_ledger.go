@@ -50,7 +50,8 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	return next
 }
 
-// superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are many.
+// superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are
+// many.
 func (f *Facts) superseded() []digest.Digest {
 	now := f.Workload.Revision()
 	old := slices.DeleteFunc(slices.Clone(f.Seen.Recent), func(revision digest.Digest) bool { return revision == now })

@@ -6,11 +6,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// leftToOther leaves a workload to the installation that wrote its ledger. Otherwise two installations that watch the same
-// namespace would both roll it for each change, and each would take the Secrets in the ledger of the other for unknown.
+// leftToOther leaves a workload to the installation that wrote its ledger. Otherwise two
+// installations that watch the same namespace would both roll it for each change, and each would
+// take the Secrets in the ledger of the other for unknown.
 //
-// Anyone who may write a ConfigMap or the workload can pretend to be another installation, and a real one may be gone. So Reroll
-// waits for it only as long as Waited allows, and then reloads the workload itself.
+// Anyone who may write a ConfigMap or the workload can pretend to be another installation, and a
+// real one may be gone. So Reroll waits for it only as long as Waited allows, and then reloads the
+// workload itself.
 func (f *Facts) leftToOther() (Decision, bool) {
 	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
 	if err != nil || standing.Instance == f.Instance {
@@ -28,8 +30,9 @@ func (f *Facts) leftToOther() (Decision, bool) {
 	}
 }
 
-// TakenOver reports whether an installation that this one does not know wrote the ledger after this one had. Both then roll the
-// workload: neither watches the namespace of the other, so neither finds the ConfigMap of the other.
+// TakenOver reports whether an installation that this one does not know wrote the ledger after this
+// one had. Both then roll the workload: neither watches the namespace of the other, so neither
+// finds the ConfigMap of the other.
 func (f *Facts) TakenOver() bool {
 	if f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
 		return false
@@ -43,8 +46,9 @@ func (f *Facts) TakenOver() bool {
 	return !known && standing.TakenOverFrom(ours)
 }
 
-// isBehind reports whether the ledger of another installation lacks data that its workload uses now. The digests of Secrets
-// cannot be compared without the key of that installation, so their times or the watch have to show it.
+// isBehind reports whether the ledger of another installation lacks data that its workload uses
+// now. The digests of Secrets cannot be compared without the key of that installation, so their
+// times or the watch have to show it.
 func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 	for _, kind := range source.Kinds() {
 		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && ledger.Aggregate(kind, entriesOf(f.Concerns)) != all.Digest {

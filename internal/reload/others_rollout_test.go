@@ -23,7 +23,8 @@ func ofThree(updated int32, change func(*workload.Progress)) workload.Progress {
 
 func parted(p *workload.Progress) { p.Partition = 1 }
 
-// The data of cm changed at version 200 from "one" to "two", and somebody changed the pod template at 210.
+// The data of cm changed at version 200 from "one" to "two", and somebody changed the pod template
+// at 210.
 func rolledByOthers() *situation {
 	return web().cmSeen("two", 200).ledger(nil).with(func(f *Facts) {
 		f.Seen.Template = 210
@@ -116,7 +117,8 @@ func TestASourceDeletedBeforeAnotherClientsRollout(t *testing.T) {
 	}
 }
 
-// Nobody watched when the data changed: the workload may have rolled since then, and keep pods of a later rollout.
+// Nobody watched when the data changed: the workload may have rolled since then, and keep pods of a
+// later rollout.
 func TestPodsKeptWhileTheControllerWasDownAreListedOnce(t *testing.T) {
 	unseen := func() *situation {
 		return web().cm("two", 200).ledger(nil).with(func(f *Facts) {

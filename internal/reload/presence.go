@@ -172,8 +172,9 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	}
 }
 
-// missingFor are the deleted sources without which the Pods run, or will run. Pods of a reload start
-// without any missing source. Its creation would be no change if its entry stayed in the ledger.
+// missingFor are the deleted sources without which the Pods run, or will run. Pods of a reload
+// start without any missing source. Its creation would be no change if its entry stayed in the
+// ledger.
 func (f *Facts) missingFor(base base, t *tally) []source.LocalKey {
 	if !f.OnDelete || len(t.changes) == 0 {
 		return t.gone

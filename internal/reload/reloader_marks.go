@@ -90,9 +90,9 @@ func (f *Facts) fits(c *Concern, mark string) bool {
 	return c.Source.IsReloaderMark(f.Key, mark) || mark == workload.MarkHash(c.Source, digest.SecretMarksKeyed)
 }
 
-// isAnnotatedLater reports whether the annotation was provably written later than a variable. A field manager has one time for
-// all that it owns, so this shows only if the variable is Reloader's and the annotation ours. The annotation has the time of
-// our clock.
+// isAnnotatedLater reports whether the annotation was provably written later than a variable. A
+// field manager has one time for all that it owns, so this shows only if the variable is Reloader's
+// and the annotation ours. The annotation has the time of our clock.
 func (f *Facts) isAnnotatedLater(variable string) bool {
 	marks := &f.Workload.Marks
 	from, err := workload.ParseReloadedFrom(marks.ReloadedFrom)

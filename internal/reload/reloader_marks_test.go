@@ -74,7 +74,8 @@ func TestAReloaderOnTheSameWorkloadIsNoticed(t *testing.T) {
 	}
 }
 
-// restartedAt is a restart of all pods by Reloader, after a change that was seen and leaves the template as it is.
+// restartedAt is a restart of all pods by Reloader, after a change that was seen and leaves the
+// template as it is.
 func (s *situation) restartedAt(second int64, by string) *situation {
 	s.f.Workload.Marks.RestartAt = at(second).UTC().Format(time.RFC3339)
 	s.f.Workload.Marks.Writers = map[string]string{workload.RestartField: by}

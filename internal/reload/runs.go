@@ -115,9 +115,9 @@ func (f *Facts) note(changes []Concern, run workload.OwnRun, ledger ledger.Ledge
 	return d
 }
 
-// RunToUnsuspend returns the run to unsuspend now, if any: the ledger records it, and no setting of the
-// user holds it. Another run with the same counter came late, for a change for which that run was
-// created.
+// RunToUnsuspend returns the run to unsuspend now, if any: the ledger records it, and no setting of
+// the user holds it. Another run with the same counter came late, for a change for which that run
+// was created.
 func (f *Facts) RunToUnsuspend() (workload.OwnRun, bool) {
 	r := f.Workload.Runs
 	if r == nil || r.Suspended || len(r.Beside) > 0 || !f.owesRuns() {

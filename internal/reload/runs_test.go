@@ -114,7 +114,8 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	}
 }
 
-// The template of such a workload begins no run, so that it is newer than the content proves nothing.
+// The template of such a workload begins no run, so that it is newer than the content proves
+// nothing.
 func TestAChangedTemplateStartsNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
@@ -225,7 +226,8 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	}
 }
 
-// A pod that takes the place of a lost one begins later than its Job, and may have read what was there for a moment.
+// A pod that takes the place of a lost one begins later than its Job, and may have read what was
+// there for a moment.
 func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "load"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}

@@ -12,7 +12,8 @@ import (
 
 func TestDecideOnAClass(t *testing.T) {
 	key := source.LocalKey{Kind: source.SecretProviderClass, Name: "vault"}
-	// Its ledger says "one", the class is "two" since second 120, and pods a and b were made at 100.
+	// Its ledger says "one", the class is "two" since second 120, and pods a and b were made at
+	// 100.
 	class := func(started map[string]bool) *situation {
 		return web().refersTo(key).
 			ledger(func(l *ledger.Ledger) {

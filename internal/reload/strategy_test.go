@@ -140,7 +140,8 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 	}
 }
 
-// A reload by an annotation leaves the variable of an earlier reload as it was, and the other way around.
+// A reload by an annotation leaves the variable of an earlier reload as it was, and the other way
+// around.
 func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 	hashOf := func(content string) string {
 		var s source.Source

@@ -17,7 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// An object has room for thousands of whatever a user may write. What takes ten times as long for twice as much, takes minutes then.
+// An object has room for thousands of whatever a user may write. What takes ten times as long for
+// twice as much, takes minutes then.
 func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 	for name, of := range map[string]func(n int) func(){
 		"references by volumes": func(n int) func() {
@@ -91,7 +92,8 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 	}
 }
 
-// manyMarked is web with n sources, each of which has a mark that does not fit, and whose ledger has room for them.
+// manyMarked is web with n sources, each of which has a mark that does not fit, and whose ledger
+// has room for them.
 func manyMarked(n int) *situation {
 	s := web()
 	for i := range n {
@@ -134,7 +136,8 @@ func TestKeysBeyondAThousandAreNotComparedWithOurs(t *testing.T) {
 	}
 }
 
-// BenchmarkManySources is what a workload with 4,000 sources takes: a decision, and the ledger, which has no room for all.
+// BenchmarkManySources is what a workload with 4,000 sources takes: a decision, and the ledger,
+// which has no room for all.
 func BenchmarkManySources(b *testing.B) {
 	marked := manyMarked(4000).f
 	marked.Workload.LedgerText = ""

@@ -39,7 +39,8 @@ func jsonPayload(v any) payload {
 	return payload{"application/json", body}
 }
 
-// codeSpan shows a text as code, which chats neither format nor turn into links. They have no escape for a backtick.
+// codeSpan shows a text as code, which chats neither format nor turn into links. They have no
+// escape for a backtick.
 func codeSpan(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "`", "'"))
 	if text == "" {

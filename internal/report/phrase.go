@@ -19,7 +19,8 @@ type span struct {
 // ours is a phrase without foreign text.
 func ours(text string) phrase { return phrase{{text: text}} }
 
-// say replaces each %s of a format of ours with an argument. Arguments are not trusted, except for phrases.
+// say replaces each %s of a format of ours with an argument. Arguments are not trusted, except for
+// phrases.
 func say(format string, args ...any) phrase {
 	var p phrase
 	for _, arg := range args {
@@ -75,8 +76,8 @@ func isPlainName(text string) bool {
 	})
 }
 
-// OneLine removes line breaks and characters that control a terminal or reorder text. Otherwise a text from the cluster could
-// forge a line of a log, a list or a terminal.
+// OneLine removes line breaks and characters that control a terminal or reorder text. Otherwise a
+// text from the cluster could forge a line of a log, a list or a terminal.
 func OneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return strings.Map(func(r rune) rune {

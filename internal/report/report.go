@@ -105,8 +105,8 @@ func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	})
 }
 
-// Failed is called when a write or a LIST of Pods failed that will be retried. Only the first failure in a row is an
-// event, so that a rejection that lasts for days does not fill etcd.
+// Failed is called when a write or a LIST of Pods failed that will be retried. Only the first
+// failure in a row is an event, so that a rejection that lasts for days does not fill etcd.
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
 	text := "write failed; retrying"
 	if d.Action == reload.ListPods {

@@ -11,7 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// A user who reads the event knows what was seen, who did it as far as that is known, and what to do about it.
+// A user who reads the event knows what was seen, who did it as far as that is known, and what to
+// do about it.
 func TestARevertIsReportedWithItsRemedy(t *testing.T) {
 	revert := func(change func(*reload.Revert)) *reload.Revert {
 		v := &reload.Revert{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "cfg"}, Old: 2, All: 2}

@@ -18,8 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// hostile is what a tenant may write into an image name or a message: mentions, links, images and formatting of each chat, a
-// forged line, and what steers a terminal or reorders text.
+// hostile is what a tenant may write into an image name or a message: mentions, links, images and
+// formatting of each chat, a forged line, and what steers a terminal or reorders text.
 const hostile = "a & <!channel> <!here|x> <@U012AB3CD> <#C0123> <http://evil.example|Sign in> <at>all</at> <users/all> [Sign in](https://evil.example) " +
 	"![x](https://evil.example/x.png) <img src=x> https://evil.example/x *b* _i_ ~s~ `c` \n- fine: all is well\r\n\x1b[31mred\x07 \u202egnp\u2028end"
 

@@ -67,9 +67,9 @@ func (o *Outcome) Converged(w *workload.Workload) bool {
 	return w.HasRolled() && o.Old == 0 && !o.NotFound
 }
 
-// Exceeds reports whether a rollout in progress has exceeded its deadline. The status of a Deployment
-// or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod, and the deadline
-// has passed since the latest one. A Rollout that pauses at a step is not stuck.
+// Exceeds reports whether a rollout in progress has exceeded its deadline. The status of a
+// Deployment or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod,
+// and the deadline has passed since the latest one. A Rollout that pauses at a step is not stuck.
 func (o *Outcome) Exceeds(w *workload.Workload, pods []Pod, now time.Time) bool {
 	switch {
 	case w.Progress.Pausing, w.Progress.Aborted:

@@ -139,8 +139,8 @@ func containerTrouble(s *corev1.ContainerStatus) Trouble {
 	return t
 }
 
-// outOfMemory is the reason of the kubelet for a container that the kernel killed because its memory
-// limit, or the memory of the node, was exhausted.
+// outOfMemory is the reason of the kubelet for a container that the kernel killed because its
+// memory limit, or the memory of the node, was exhausted.
 const outOfMemory = "OOMKilled"
 
 // pullReasons are the reasons of the kubelet for an image that it cannot pull.

@@ -63,8 +63,8 @@ func Shows(p *workload.Progress) Cause {
 	}
 }
 
-// AllKeptOnPurpose reports whether all remaining older Pods are kept on purpose, so that listing them would
-// show nothing.
+// AllKeptOnPurpose reports whether all remaining older Pods are kept on purpose, so that listing
+// them would show nothing.
 func AllKeptOnPurpose(p *workload.Progress) bool {
 	cause, old := Purpose(p)
 	return cause != "" && int(p.Old()) <= old

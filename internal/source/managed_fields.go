@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// LastWrite is the newest time of a field manager that owns a field of that name; zero if none does. The field was not written later.
+// LastWrite is the newest time of a field manager that owns a field of that name; zero if none
+// does. The field was not written later.
 func LastWrite(meta *metav1.ObjectMeta, field string) (newest time.Time) {
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]

@@ -19,7 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The SHA-1 that Reloader writes for a Secret can be guessed at offline by everybody who reads a dump of the memory.
+// The SHA-1 that Reloader writes for a Secret can be guessed at offline by everybody who reads a
+// dump of the memory.
 func TestSourceKeepsNoSHA1OfASecret(t *testing.T) {
 	s := secret(map[string][]byte{"password": []byte("hunter2")})
 	sum := sha1.Sum([]byte("password=hunter2"))

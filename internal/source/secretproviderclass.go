@@ -311,7 +311,8 @@ func (m *classMember) turnOf(id string) int {
 	return -1
 }
 
-// hasPresent reports whether the pod has the present version of an object, or is never given the object.
+// hasPresent reports whether the pod has the present version of an object, or is never given the
+// object.
 func (m *classMember) hasPresent(id string, all *turns) bool {
 	if all.present().version == m.Objects[id] {
 		return true

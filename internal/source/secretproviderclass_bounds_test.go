@@ -94,8 +94,8 @@ func TestARotationBeyondTheBoundsIsSeen(t *testing.T) {
 	}
 }
 
-// source_test.BenchmarkWorstStatus is what an event of such a status takes: to bound it, and to compare what is left, for which other
-// classes wait.
+// source_test.BenchmarkWorstStatus is what an event of such a status takes: to bound it, and to
+// compare what is left, for which other classes wait.
 func BenchmarkWorstStatus(b *testing.B) {
 	d := newDriver()
 	class := source.NewClass(vault)

@@ -10,7 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// What a class has lost while nobody watched, a pod shows that was given less. One that is left from before does not bring it back.
+// What a class has lost while nobody watched, a pod shows that was given less. One that is left
+// from before does not bring it back.
 func TestAnObjectRemovedUnobserved(t *testing.T) {
 	d := newDriver()
 	older := d.mount("a", "1", "x")
@@ -36,8 +37,8 @@ func TestTheCurrentDataIsReportedWithAllPods(t *testing.T) {
 	}
 }
 
-// Pods may start with an object that is added long before those that run are given it. A controller that comes after that has
-// to see that these have something else than what they started with.
+// Pods may start with an object that is added long before those that run are given it. A controller
+// that comes after that has to see that these have something else than what they started with.
 func TestAnObjectGivenToPodsUnobserved(t *testing.T) {
 	d := newDriver()
 	a, c := d.mount("a", "1"), d.mount("c", "1", "x")
@@ -51,9 +52,9 @@ func TestAnObjectGivenToPodsUnobserved(t *testing.T) {
 	}
 }
 
-// Pods that started with different versions do not show whether the store has rotated meanwhile. If the newest counted as the
-// content, a ledger would say that all pods have it, and the rotation of an older one would be no change when a controller
-// starts again after it.
+// Pods that started with different versions do not show whether the store has rotated meanwhile. If
+// the newest counted as the content, a ledger would say that all pods have it, and the rotation of
+// an older one would be no change when a controller starts again after it.
 func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
 	d := newDriver()
 	restored := func() (*source.Class, source.Source) {
@@ -81,9 +82,9 @@ func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
 	}
 }
 
-// Pods go through the same versions at different times, and come and go. In any order of reports, each
-// rotation is one turn. A controller that sees only the current reports gets the same data, unless the
-// last report is about a Pod that lags behind, which looks like a rotation back.
+// Pods go through the same versions at different times, and come and go. In any order of reports,
+// each rotation is one turn. A controller that sees only the current reports gets the same data,
+// unless the last report is about a Pod that lags behind, which looks like a rotation back.
 func TestAnyOrderOfReportsIsOneTurnForEachRotation(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -14,7 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// driver writes reports as the Secrets Store CSI driver does: one for each pod, written again when it rotates.
+// driver writes reports as the Secrets Store CSI driver does: one for each pod, written again when
+// it rotates.
 type driver struct {
 	second  int64
 	version uint64

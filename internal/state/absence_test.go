@@ -74,7 +74,8 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 }
 
 func TestANarrowerPolicyLeavesWhatChangedBefore(t *testing.T) {
-	// A Job that has ended is opted in by its own annotations alone, which asks for less than before.
+	// A Job that has ended is opted in by its own annotations alone, which asks for less than
+	// before.
 	s := New(true)
 	job := deployment("web", "cm", 5, byName, "cm")
 	s.PutWorkload(job, live)

@@ -231,7 +231,8 @@ func TestDataThatChangesAndRevertsDuringAWrite(t *testing.T) {
 	}
 }
 
-// The ledger of a write that was refused says nothing about the one before it, of which nothing was heard yet.
+// The ledger of a write that was refused says nothing about the one before it, of which nothing was
+// heard yet.
 func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	s := New(false)
 	web := func(version int, ledger string) workload.Workload {

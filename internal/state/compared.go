@@ -54,8 +54,8 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 }
 
-// versionsOf are the versions of the existing sources. Sources that do not concern the workload have
-// the highest version, because their earlier data does not count.
+// versionsOf are the versions of the existing sources. Sources that do not concern the workload
+// have the highest version, because their earlier data does not count.
 func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
 	versions := make(map[source.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
 	for _, c := range f.Concerns {

@@ -59,8 +59,8 @@ func (s *State) missed(key source.Key) bool {
 	return referred || covered(candidates, key)
 }
 
-// matchedIn returns the workloads of a namespace that each source is matched against. The caller does that
-// without the lock.
+// matchedIn returns the workloads of a namespace that each source is matched against. The caller
+// does that without the lock.
 func (s *State) matchedIn(namespace string) []matched {
 	all := make([]matched, 0, len(s.index.trying[namespace]))
 	for key := range s.index.trying[namespace] {

@@ -18,8 +18,8 @@ func crowded(n int) *State {
 	return s
 }
 
-// BenchmarkChange is what one change costs of state and index: the source comes, it names its workload, and that is read with
-// all that concerns it. It must not grow with what else there is.
+// BenchmarkChange is what one change costs of state and index: the source comes, it names its
+// workload, and that is read with all that concerns it. It must not grow with what else there is.
 func BenchmarkChange(b *testing.B) {
 	for _, n := range []int{1000, 20000} {
 		b.Run(fmt.Sprintf("of %d workloads", n), func(b *testing.B) {

@@ -72,8 +72,8 @@ type index struct {
 	bySource map[source.Key]keys
 	// trying are, by namespace, the workloads that any source may concern.
 	trying map[string]keys
-	// sources are the existing sources, by namespace, because these workloads are matched against all of
-	// a namespace.
+	// sources are the existing sources, by namespace, because these workloads are matched against
+	// all of a namespace.
 	sources map[string]map[source.LocalKey]*sourceRecord
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are listed.
+// maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are
+// listed.
 const maxRecent = 128
 
-// see records what an event shows about the templates of a workload, and about who may have read what.
-// Known is nil for an object that was not known.
+// see records what an event shows about the templates of a workload, and about who may have read
+// what. Known is nil for an object that was not known.
 func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoReloadAll bool) {
 	switch {
 	case !live:

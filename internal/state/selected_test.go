@@ -70,7 +70,8 @@ func TestAnUnselectedSourceConcernsNoWorkloadAndIsKept(t *testing.T) {
 	if f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}); len(f.Unselected) != 1 {
 		t.Errorf("that it exists is not known: %+v", f)
 	}
-	// The workload is compared meanwhile, with its other sources, and pods may be started with the second content.
+	// The workload is compared meanwhile, with its other sources, and pods may be started with the
+	// second content.
 	compare()
 	s.PutSource(unselected("one", 5), live)
 	if got := s.PutSource(configMap("cm", "one", 6), live); len(got) != 1 {

@@ -120,8 +120,8 @@ func admits(before, now source.Annotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
-// recordCreated records, for workloads that were compared while a source did not exist, that it exists
-// now, or that it was recreated unobserved. A Pod that waited for the source starts with its
+// recordCreated records, for workloads that were compared while a source did not exist, that it
+// exists now, or that it was recreated unobserved. A Pod that waited for the source starts with its
 // initial data, even if the data changes next.
 func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
@@ -145,8 +145,8 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 	}
 }
 
-// recordChanged records for workloads that a source had other data before. Only the first time counts
-// until the next comparison, because later ones cannot be distinguished.
+// recordChanged records for workloads that a source had other data before. Only the first time
+// counts until the next comparison, because later ones cannot be distinguished.
 func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)

@@ -160,8 +160,8 @@ func (s *State) UnderWay() []workload.Workload {
 	return found
 }
 
-// Counts returns how many workloads are known, in all namespaces or in the selected ones, and how many of them are
-// opted in.
+// Counts returns how many workloads are known, in all namespaces or in the selected ones, and how
+// many of them are opted in.
 func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

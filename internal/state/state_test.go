@@ -29,7 +29,8 @@ func says(src source.Source, annotations source.Annotations) source.Source {
 	return src
 }
 
-// deployment refers to a ConfigMap by an environment variable and carries annotations, given as key, value, ….
+// deployment refers to a ConfigMap by an environment variable and carries annotations, given as
+// key, value, ….
 func deployment(name, refersTo string, version int, ann ...string) workload.Workload {
 	meta := &metav1.ObjectMeta{
 		Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version),

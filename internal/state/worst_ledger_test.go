@@ -58,7 +58,8 @@ func TestLedgersAreReadWithoutTheLock(t *testing.T) {
 	}
 }
 
-// BenchmarkWorstLedgers is how long an event of a workload takes whose ledger somebody changes each time.
+// BenchmarkWorstLedgers is how long an event of a workload takes whose ledger somebody changes each
+// time.
 func BenchmarkWorstLedgers(b *testing.B) {
 	for name, of := range worstLedgers() {
 		b.Run(name, func(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// A namespace user chooses what annotations and pod templates have. These are the worst that are accepted: 250 KiB of
-// annotations, and 1.5 MiB of object.
+// A namespace user chooses what annotations and pod templates have. These are the worst that are
+// accepted: 250 KiB of annotations, and 1.5 MiB of object.
 
 func numbered(format string, n int) string {
 	var list strings.Builder
@@ -163,8 +163,8 @@ func TestSourcesAreJudgedWithoutTheLock(t *testing.T) {
 	}
 }
 
-// BenchmarkWorstAnnotations is how long an event of such a workload takes once it is read: all of it, of which the lock is held
-// for a part. First is the one with which the annotations come.
+// BenchmarkWorstAnnotations is how long an event of such a workload takes once it is read: all of
+// it, of which the lock is held for a part. First is the one with which the annotations come.
 func BenchmarkWorstAnnotations(b *testing.B) {
 	for name, annotations := range worstAnnotations() {
 		first := named(1, annotations)

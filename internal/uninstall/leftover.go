@@ -1,5 +1,6 @@
-// Package uninstall knows what Reroll leaves on a cluster, and removes what can be removed without a rollout. It does not know
-// what the annotations mean for a reload, and never writes a pod template.
+// Package uninstall knows what Reroll leaves on a cluster, and removes what can be removed without
+// a rollout. It does not know what the annotations mean for a reload, and never writes a pod
+// template.
 package uninstall
 
 import (
@@ -26,7 +27,8 @@ type Leftover struct {
 	Annotations, Labels []string
 	// Resumes reports whether Reroll paused it, so that nobody else resumes it.
 	Resumes bool
-	// Markers are in its pod template. They stay, because a change of the template rolls the workload.
+	// Markers are in its pod template. They stay, because a change of the template rolls the
+	// workload.
 	Markers []string
 	// Undecided is why its user has to decide. Then nothing of it is removed.
 	Undecided string
@@ -94,7 +96,8 @@ func markers(marks workload.Marks, names annotations.Names) []string {
 	return all
 }
 
-// undecided returns why a Job that Reroll was working on stays as it is: it may be the only record of a Job, or start Pods.
+// undecided returns why a Job that Reroll was working on stays as it is: it may be the only record
+// of a Job, or start Pods.
 func undecided(job *batchv1.Job) string {
 	_, held := job.Annotations[annotations.Held]
 	switch {
@@ -119,7 +122,8 @@ func (l *Leftover) Removable() bool {
 	return l.Undecided == "" && (l.Resumes || len(l.Annotations)+len(l.Labels) > 0)
 }
 
-// Patch changes metadata, and the field that pauses rollouts. The API server rejects it if the object has changed since.
+// Patch changes metadata, and the field that pauses rollouts. The API server rejects it if the
+// object has changed since.
 func (l *Leftover) Patch() (kinds.Patch, error) {
 	meta := map[string]any{"uid": l.uid, "resourceVersion": l.version}
 	for field, keys := range map[string][]string{"annotations": l.Annotations, "labels": l.Labels} {

@@ -22,8 +22,8 @@ import (
 type created struct {
 	resource   schema.GroupVersionResource
 	kind, name string
-	// field is one that the controller writes, empty if no other program uses such an object. If only others own it, Reloader
-	// has taken the object over.
+	// field is one that the controller writes, empty if no other program uses such an object. If
+	// only others own it, Reloader has taken the object over.
 	field string
 }
 
@@ -36,9 +36,9 @@ func allCreated() []created {
 	}
 }
 
-// Keys returns the namespaces that have a digest key: those in ns, or in all namespaces if ns is empty. A controller that ran
-// outside of a cluster leaves its key without a ConfigMap that describes it. A user who may not list Secrets gets the
-// namespaces of near that have a key.
+// Keys returns the namespaces that have a digest key: those in ns, or in all namespaces if ns is
+// empty. A controller that ran outside of a cluster leaves its key without a ConfigMap that
+// describes it. A user who may not list Secrets gets the namespaces of near that have a key.
 func Keys(ctx context.Context, client metadata.Interface, ns string, near ...string) (found []string, partly bool, err error) {
 	secrets := client.Resource(corev1.SchemeGroupVersion.WithResource("secrets"))
 	list, err := secrets.Namespace(ns).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, controller.DigestKeyName).String()})
@@ -59,8 +59,9 @@ func Keys(ctx context.Context, client metadata.Interface, ns string, near ...str
 	return found, true, nil
 }
 
-// Own lists the objects of the controller in its namespace, and deletes them unless it is a dry run. Only metadata is read, so no
-// key leaves the API server. If anything failed before, they stay, because the next run needs them.
+// Own lists the objects of the controller in its namespace, and deletes them unless it is a dry
+// run. Only metadata is read, so no key leaves the API server. If anything failed before, they
+// stay, because the next run needs them.
 func (r *Run) Own(ctx context.Context, client metadata.Interface, ns string) {
 	if r.failed > 0 {
 		r.print("namespace "+ns, "the objects of the controller stay until all workloads are cleaned")

@@ -19,7 +19,8 @@ import (
 
 // Cluster is what the removal needs of a cluster.
 type Cluster interface {
-	// EachWorkload reads all objects of all kinds of workload, and returns the resources that may not be listed.
+	// EachWorkload reads all objects of all kinds of workload, and returns the resources that may
+	// not be listed.
 	EachWorkload(ctx context.Context, each func(kinds.Kind, runtime.Object)) (unread []string, err error)
 	// Again reads one of them again. It is nil if it no longer exists.
 	Again(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error)
@@ -103,7 +104,8 @@ func (r *Run) clean(ctx context.Context, l Leftover) {
 // attempts bounds how often an object is read again that others keep changing.
 const attempts = 10
 
-// remove returns what was removed in the end: if another client has changed the object, it is read again.
+// remove returns what was removed in the end: if another client has changed the object, it is read
+// again.
 func (r *Run) remove(ctx context.Context, l Leftover) (Leftover, error) {
 	for try := 1; ; try++ {
 		patch, err := l.Patch()

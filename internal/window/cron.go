@@ -152,7 +152,8 @@ func nextMinute(hours, minutes uint64, from int64) (int64, bool) {
 	return (hour+1+int64(bits.TrailingZeros64(later)))*60 + int64(bits.TrailingZeros64(minutes)), true
 }
 
-// lastMinute returns the last minute of the day with one of these hours and minutes, up to a minute.
+// lastMinute returns the last minute of the day with one of these hours and minutes, up to a
+// minute.
 func lastMinute(hours, minutes uint64, to int64) (int64, bool) {
 	hours, minutes = hours&^star, minutes&^star
 	hour := to / 60

@@ -185,7 +185,8 @@ func zones(t *testing.T) []*time.Location {
 	return all
 }
 
-// Draws other windows in each run. REROLL_SEED repeats one, and REROLL_WINDOWS sets how many are drawn.
+// Draws other windows in each run. REROLL_SEED repeats one, and REROLL_WINDOWS sets how many are
+// drawn.
 func TestWhateverIsWrittenAgreesWithTheClockEveryMinute(t *testing.T) {
 	t.Parallel()
 	cases, seed := oracleCases, uint64(time.Now().UnixNano())

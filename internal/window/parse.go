@@ -21,8 +21,8 @@ const (
 const example = `"allow 22:00-04:00 mon-fri Europe/Berlin"`
 
 // Parse reads windows, separated by semicolons. Each is "allow" or "deny", then times of the day,
-// days of the week, or both, or dates, or a cron expression in quotes with a duration, and at the end
-// a time zone.
+// days of the week, or both, or dates, or a cron expression in quotes with a duration, and at the
+// end a time zone.
 func Parse(text string) (*Schedule, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxText)

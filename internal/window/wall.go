@@ -18,8 +18,8 @@ func wallOf(t time.Time, zone *time.Location) int64 {
 }
 
 // steady is a stretch of time in which the clocks of a zone do not change. The wall time in it is
-// the Unix time plus the offset. First is the first second and end the first one after it. Either is
-// zero if there is none.
+// the Unix time plus the offset. First is the first second and end the first one after it. Either
+// is zero if there is none.
 type steady struct {
 	offset     int64
 	first, end time.Time

@@ -22,8 +22,8 @@ type rule struct {
 type span interface {
 	// contains reports whether a time is inside.
 	contains(t time.Time, zone *time.Location) bool
-	// leaves returns a later time for a time that is inside: the end of the span, or an earlier time
-	// until which all times are inside.
+	// leaves returns a later time for a time that is inside: the end of the span, or an earlier
+	// time until which all times are inside.
 	leaves(t, limit time.Time, zone *time.Location) time.Time
 	// enters returns the next time that is inside, for one that is not, or the limit.
 	enters(t, limit time.Time, zone *time.Location) time.Time
@@ -35,12 +35,12 @@ const Horizon = 400 * 24 * time.Hour
 // maxSteps bounds the search, because a window may close every minute.
 const maxSteps = 500
 
-// Open reports whether a reload may start at a time: no window denies it, and one allows it. Without
-// any window that allows, all times are allowed.
+// Open reports whether a reload may start at a time: no window denies it, and one allows it.
+// Without any window that allows, all times are allowed.
 func (s *Schedule) Open(t time.Time) bool { return s.denied(t) == nil && s.allowed(t) }
 
-// Opens returns the earliest time, from t on, at which a reload may start. It is in the time zone of
-// the window that begins or ends then. Found is false if there is none within the Horizon.
+// Opens returns the earliest time, from t on, at which a reload may start. It is in the time zone
+// of the window that begins or ends then. Found is false if there is none within the Horizon.
 func (s *Schedule) Opens(t time.Time) (at time.Time, found bool) {
 	limit := t.Add(Horizon)
 	zone := t.Location()

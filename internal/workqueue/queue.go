@@ -30,14 +30,15 @@ type Queue struct {
 	// due.
 	low  byDue
 	busy map[workload.Key]struct{}
-	// retried are the busy workloads that were handed out from failing, and mostRetried bounds their number.
+	// retried are the busy workloads that were handed out from failing, and mostRetried bounds
+	// their number.
 	retried     map[workload.Key]struct{}
 	mostRetried int
 	tries       map[workload.Key]tries
 	wake        chan struct{}
 
-	// queued is called for each workload that is queued, and waited when it is handed out, with by how much that was later
-	// than it was due.
+	// queued is called for each workload that is queued, and waited when it is handed out, with by
+	// how much that was later than it was due.
 	queued func()
 	waited func(late time.Duration)
 	// began is when the workers started.
@@ -51,7 +52,8 @@ type item struct {
 	due   time.Time
 	// low reports that the workload is only to be adopted.
 	low bool
-	// heap is the heap that contains the item, and at its position there; -1 while the workload is busy.
+	// heap is the heap that contains the item, and at its position there; -1 while the workload is
+	// busy.
 	heap *byDue
 	at   int
 }
@@ -77,8 +79,9 @@ func (q *Queue) Observe(queued func(), waited func(late time.Duration)) {
 	q.queued, q.waited = queued, waited
 }
 
-// NewShared returns a queue for several workers. At most a quarter of them are busy with workloads whose last try failed: each of
-// those may take until its requests time out, and there may be a thousand of them.
+// NewShared returns a queue for several workers. At most a quarter of them are busy with workloads
+// whose last try failed: each of those may take until its requests time out, and there may be a
+// thousand of them.
 func NewShared(c clock.Clock, workers int) *Queue {
 	q := New(c)
 	q.mostRetried = max(workers/4, 1)
@@ -194,7 +197,8 @@ func (q *Queue) rouse() {
 	}
 }
 
-// Next hands out the workload that is due first and waits until there is one. It returns false when stop closes.
+// Next hands out the workload that is due first and waits until there is one. It returns false when
+// stop closes.
 func (q *Queue) Next(stop <-chan struct{}) (workload.Key, bool) {
 	for {
 		// Checked first, so that no worker starts another due workload after stop closes.
@@ -237,7 +241,8 @@ func (q *Queue) Due(most int) []workload.Key {
 	return keys
 }
 
-// Pop hands out the workload that is due first. If none is, it returns how long until one is; 0 if the queue is empty.
+// Pop hands out the workload that is due first. If none is, it returns how long until one is; 0 if
+// the queue is empty.
 func (q *Queue) Pop() (key workload.Key, wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

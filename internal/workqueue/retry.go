@@ -23,8 +23,8 @@ func (q *Queue) TriesOf(key workload.Key) int {
 // Retry queues a workload again after a conflict, later each time.
 func (q *Queue) Retry(key workload.Key) { q.again(key, false) }
 
-// Failed queues a workload again after a failure, later each time. It returns the delay, and how many failures in a row there
-// were before.
+// Failed queues a workload again after a failure, later each time. It returns the delay, and how
+// many failures in a row there were before.
 func (q *Queue) Failed(key workload.Key) (delay time.Duration, before int) {
 	delay, t := q.again(key, true)
 	return delay, t.failed
@@ -48,7 +48,8 @@ func (q *Queue) again(key workload.Key, failed bool) (time.Duration, tries) {
 	return q.setLater(key, delay), before
 }
 
-// FirstRetry is the delay after the first try without success. It doubles with each further one, up to LastRetry.
+// FirstRetry is the delay after the first try without success. It doubles with each further one, up
+// to LastRetry.
 const (
 	FirstRetry = 500 * time.Millisecond
 	LastRetry  = 5 * time.Minute

@@ -61,7 +61,8 @@ func (a *app) read(why string) error {
 	return nil
 }
 
-// volumes are the mounts that a pod has by its specification: all but those that each container has.
+// volumes are the mounts that a pod has by its specification: all but those that each container
+// has.
 func volumes(mountinfo string) []string {
 	var dirs []string
 	for lines := bufio.NewScanner(strings.NewReader(mountinfo)); lines.Scan(); {
@@ -146,7 +147,8 @@ func (a *app) handler() http.Handler {
 	return mux
 }
 
-// fillMemory ends when the kernel ends the process. The pages are written to, or they would take no memory.
+// fillMemory ends when the kernel ends the process. The pages are written to, or they would take no
+// memory.
 func fillMemory() {
 	var kept [][]byte
 	for {

@@ -1,5 +1,6 @@
-// Command app is a program for tests on real nodes: it shows what its container reads. At its start it prints its
-// environment and its files, and then it serves what it has read by HTTP, as it was at that time.
+// Command app is a program for tests on real nodes: it shows what its container reads. At its start
+// it prints its environment and its files, and then it serves what it has read by HTTP, as it was
+// at that time.
 //
 //	app                     wait for a signal, as the process that holds the namespaces of a pod
 //	app serve               print and serve; netexec is another name, by which the examples start theirs
@@ -7,8 +8,9 @@
 //	app cat FILE            print a file
 //	app request METHOD PATH ask the one that serves in this container
 //
-// A POST to /reload, and SIGHUP if --reload-on-signal is set, makes it read its files again. A process cannot read its
-// environment again. It fails on demand: see the flags, and the paths /exit, /fill-memory and /ready.
+// A POST to /reload, and SIGHUP if --reload-on-signal is set, makes it read its files again. A
+// process cannot read its environment again. It fails on demand: see the flags, and the paths
+// /exit, /fill-memory and /ready.
 package main
 
 import (

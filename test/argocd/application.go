@@ -98,7 +98,8 @@ func (a *Application) Await(ctx context.Context, wanted string, is func(*State) 
 	return seen, err
 }
 
-// AwaitSynced returns when a revision was synced and is what is compared with, and all is the same as in Git.
+// AwaitSynced returns when a revision was synced and is what is compared with, and all is the same
+// as in Git.
 func (a *Application) AwaitSynced(ctx context.Context, revision string) error {
 	_, err := a.Await(ctx, "synced to "+revision, func(s *State) error { return s.synced(revision) })
 	return err
@@ -127,8 +128,8 @@ func (a *Application) Sync(ctx context.Context, revision string, options ...any)
 	return a.operate(ctx, revision, sync)
 }
 
-// Rollback does what argocd app rollback does with the last deployment of a revision, which has to differ from the
-// present one, and returns when that is done.
+// Rollback does what argocd app rollback does with the last deployment of a revision, which has to
+// differ from the present one, and returns when that is done.
 func (a *Application) Rollback(ctx context.Context, revision string) error {
 	now, err := a.Get(ctx)
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 // cacheVersion is part of the keys of Argo CD's cache (common.CacheVersion there).
 const cacheVersion = "1.8.3"
 
-// Diff returns the fields that Argo CD finds different from Git, as its diff shows them: "deployment/web spec.replicas". It
-// reads them where Argo CD's server does, in Redis, so they are those of the last comparison.
+// Diff returns the fields that Argo CD finds different from Git, as its diff shows them:
+// "deployment/web spec.replicas". It reads them where Argo CD's server does, in Redis, so they are
+// those of the last comparison.
 func (a *Application) Diff(ctx context.Context, redis string) ([]string, error) {
 	text, err := get(ctx, redis, "app|managed-resources|"+a.Name+"|"+cacheVersion+".gz")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package argocd does with Argo CD what its users do with its command line, and keeps the Git repositories that it reads.
+// Package argocd does with Argo CD what its users do with its command line, and keeps the Git
+// repositories that it reads.
 package argocd
 
 import (
@@ -51,7 +52,8 @@ func (r *Repository) Replace(name, was, is string) error {
 	return os.WriteFile(r.Path(name), []byte(strings.Replace(string(text), was, is, 1)), 0o600)
 }
 
-// Commit commits all that has changed in the checkout and returns the revision, when everybody can fetch it.
+// Commit commits all that has changed in the checkout and returns the revision, when everybody can
+// fetch it.
 func (r *Repository) Commit(ctx context.Context, message string) (string, error) {
 	if _, err := r.git(ctx, "add", "--all"); err != nil {
 		return "", err

@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// policies renders for a cluster that has the API of admission policies, or has not, and returns those about the controller.
+// policies renders for a cluster that has the API of admission policies, or has not, and returns
+// those about the controller.
 func policies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {
 	t.Helper()
 	found, bound = allPolicies(t, values, served)
@@ -142,7 +143,8 @@ func TestThePolicyAboutTheJobsOfOthersIsThereWhereNobodyElseCreatesThem(t *testi
 	}
 }
 
-// What the controller is told to call an annotation, the policy lets it write, and no other in its place.
+// What the controller is told to call an annotation, the policy lets it write, and no other in its
+// place.
 func TestTheAdmissionPolicyKnowsWhatIsCalledOtherwise(t *testing.T) {
 	for values, want := range map[string]string{
 		"":                                     `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,

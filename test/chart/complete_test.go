@@ -250,7 +250,8 @@ func expectMissing(t *testing.T, path string) {
 	}
 }
 
-// together are all values but those that exclude others. What is rendered then has every kind of object in it.
+// together are all values but those that exclude others. What is rendered then has every kind of
+// object in it.
 func together(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -264,7 +265,8 @@ func together(t *testing.T) string {
 	return merged(t, all...)
 }
 
-// Both versions of Helm render the same, and the API server takes it with no field that it does not know.
+// Both versions of Helm render the same, and the API server takes it with no field that it does not
+// know.
 func TestAllValuesTogether(t *testing.T) {
 	t.Parallel()
 	clients, err := cluster.BuildClients(t.Context(), os.Stderr)

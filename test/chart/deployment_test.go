@@ -225,7 +225,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Where nothing is said, the controller looks for them itself, and has the permission to where there are any.
+// Where nothing is said, the controller looks for them itself, and has the permission to where
+// there are any.
 func TestWhetherArgoRolloutsAreLookedFor(t *testing.T) {
 	const served, others = "argoproj.io/v1alpha1/Rollout", "argoproj.io/v1alpha1/Application"
 	for _, tc := range []struct {

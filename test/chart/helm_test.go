@@ -1,5 +1,5 @@
-// Package chart renders the Helm chart with many values and checks what comes out, as typed Kubernetes objects. One of them
-// it runs as rendered.
+// Package chart renders the Helm chart with many values and checks what comes out, as typed
+// Kubernetes objects. One of them it runs as rendered.
 package chart
 
 import (

@@ -111,8 +111,8 @@ func (u *tutorial) address() (host, path string) {
 	return "https://" + host, "/" + path
 }
 
-// helm does what helm install and helm upgrade do with these options. Of what is rendered one thing is changed: instead
-// of Slack's host it names that of the receiver.
+// helm does what helm install and helm upgrade do with these options. Of what is rendered one thing
+// is changed: instead of Slack's host it names that of the receiver.
 func (u *tutorial) helm(options ...string) {
 	u.Helper()
 	text, err := helm(u.T, "", append([]string{"template", "reroll", chart, "--skip-tests", "--namespace", u.own.Name, "--values", filepath.Join(example, "values.yaml")}, options...)...)
@@ -251,8 +251,8 @@ func TestTheExampleForArgoRolloutsDoesWhatItsReadmeSays(t *testing.T) {
 	}
 }
 
-// besideMarked checks that the annotation on the Deployment begins like that, when all of its pods have the last content, and
-// returns its variable.
+// besideMarked checks that the annotation on the Deployment begins like that, when all of its pods
+// have the last content, and returns its variable.
 func (u *tutorial) besideMarked(annotation string) string {
 	u.Helper()
 	u.must(u.shop.AwaitFresh(u.ctx, neighbour, greeting))

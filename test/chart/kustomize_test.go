@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
-// What kustomize makes of an overlay is what Helm makes of the values that the overlay stands for. No cluster is asked whether
-// there are Argo Rollouts.
+// What kustomize makes of an overlay is what Helm makes of the values that the overlay stands for.
+// No cluster is asked whether there are Argo Rollouts.
 func TestTheOverlaysAreWhatTheChartRenders(t *testing.T) {
 	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
 	if err != nil {

@@ -93,9 +93,9 @@ func (i *installedMode) must(err error) {
 	}
 }
 
-// Helm installs each mode on a real API server, and the pods of the Deployment that comes of it run the controller: by
-// their arguments and environment, and with a token of their ServiceAccount, so with the permissions that were rendered and no
-// others.
+// Helm installs each mode on a real API server, and the pods of the Deployment that comes of it run
+// the controller: by their arguments and environment, and with a token of their ServiceAccount, so
+// with the permissions that were rendered and no others.
 func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
 	if err != nil {
@@ -129,7 +129,8 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			i.tested(binary, true)
 			if m.replicas == 1 {
 				i.nothingRefused(running)
-				// A controller that is killed leaves its ConfigMap, and a Lease that is valid for some seconds.
+				// A controller that is killed leaves its ConfigMap, and a Lease that is valid for
+				// some seconds.
 				i.must(i.pods.End())
 				i.tested(binary, false)
 				return

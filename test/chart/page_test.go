@@ -19,8 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// standIn is what matters here of a chart of Reloader: the names and the selector of its Deployment. That program itself is
-// not served by the Go module proxy.
+// standIn is what matters here of a chart of Reloader: the names and the selector of its
+// Deployment. That program itself is not served by the Go module proxy.
 func standIn() map[string]string {
 	return map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: reloader\nversion: 1.0.0\n",
@@ -190,7 +190,8 @@ func (r *reader) all(blocks []string) string {
 	return out
 }
 
-// waited runs commands that wait until there is none of some objects, which they say, and deletes each once it is said.
+// waited runs commands that wait until there is none of some objects, which they say, and deletes
+// each once it is said.
 func (r *reader) waited(commands string, objects []string) {
 	r.Helper()
 	cmd := r.command(commands)
@@ -230,7 +231,8 @@ func (r *reader) commands(heading string) []string {
 	return commands
 }
 
-// stale makes the workload that the page has in its example: Reloader was away when its ConfigMap changed.
+// stale makes the workload that the page has in its example: Reloader was away when its ConfigMap
+// changed.
 func (r *reader) stale() {
 	r.Helper()
 	shop, err := r.on.Harness.NamedNamespace(r.ctx, "shop")
@@ -256,8 +258,8 @@ spec:
 	r.must(shop.Edit(r.ctx, prices, "tea=3"))
 }
 
-// interrupted runs the commands below a heading in a terminal's place, presses Ctrl-C when something is said, and returns all
-// that is said. It has to end well.
+// interrupted runs the commands below a heading in a terminal's place, presses Ctrl-C when
+// something is said, and returns all that is said. It has to end well.
 func (r *reader) interrupted(heading, when string) string {
 	r.Helper()
 	cmd := r.command(r.commands(heading)[0])

@@ -58,7 +58,8 @@ func (o objects) grants() map[string][]rbacv1.PolicyRule {
 	return all
 }
 
-// bindings names every binding the way grants does, with the permission it refers to and the account that gets it.
+// bindings names every binding the way grants does, with the permission it refers to and the
+// account that gets it.
 func (o objects) bindings() map[string]string {
 	all := map[string]string{}
 	describe := func(namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
@@ -148,8 +149,8 @@ func TestPermissionsFollowWhatIsWatched(t *testing.T) {
 	}
 }
 
-// The controller looks for DeploymentConfigs itself, and has the permission to where there are any. So do the notes, which are asked
-// by a chart around this one.
+// The controller looks for DeploymentConfigs itself, and has the permission to where there are any.
+// So do the notes, which are asked by a chart around this one.
 func TestDeploymentConfigsAreRolledWhereTheyAreServed(t *testing.T) {
 	folder := parent(t, "reroll")
 	err := os.MkdirAll(filepath.Join(folder, "templates"), 0o700)

@@ -125,7 +125,8 @@ func TestTheImageOfOldValues(t *testing.T) {
 	}
 }
 
-// oldValues has what default values of Reloader's charts have and this one's have not, in both places where the image was.
+// oldValues has what default values of Reloader's charts have and this one's have not, in both
+// places where the image was.
 const oldValues = `
 kubernetes: {host: "https://kubernetes.default"}
 image: {name: stakater/reloader, repository: ghcr.io/stakater/reloader, tag: v1.4.20, pullPolicy: IfNotPresent}
@@ -148,8 +149,8 @@ reloader:
     containerSecurityContext: {}
 `
 
-// Whole files of default values of Reloader's charts need the lines about the image changed, and nothing else. They are not
-// part of this repository: RELOADER_VALUES names a folder with them.
+// Whole files of default values of Reloader's charts need the lines about the image changed, and
+// nothing else. They are not part of this repository: RELOADER_VALUES names a folder with them.
 func TestDefaultValuesOfReloaderAreTaken(t *testing.T) {
 	defaults := map[string]string{"written here": oldValues}
 	files, err := filepath.Glob(filepath.Join(os.Getenv("RELOADER_VALUES"), "chart-*.yaml"))

@@ -16,7 +16,8 @@ func quantities(of corev1.ResourceList) map[string]string {
 	return all
 }
 
-// A values file for Reloader's chart, which has no defaults here, must not become one that the API server rejects.
+// A values file for Reloader's chart, which has no defaults here, must not become one that the API
+// server rejects.
 func TestResourcesOfTheUserAreMergedIntoTheDefaults(t *testing.T) {
 	type list = map[string]string
 	for about, tc := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// excused are the critical findings of kube-score that the defaults of the chart leave, each with the reason. The values that
-// mend them are in the second case of the test.
+// excused are the critical findings of kube-score that the defaults of the chart leave, each with
+// the reason. The values that mend them are in the second case of the test.
 func excused() map[string]string {
 	const user = "The image has the user and the group 65532. OpenShift assigns its own, and rejects Pods that name another one."
 	return map[string]string{
@@ -25,7 +25,8 @@ func excused() map[string]string {
 	}
 }
 
-// critical are the critical findings of kube-score about what these values render, tests of the release included.
+// critical are the critical findings of kube-score about what these values render, tests of the
+// release included.
 func critical(t *testing.T, values string) map[string]bool {
 	t.Helper()
 	rendered, err := template(t, release, values)

@@ -51,9 +51,10 @@ func buildArgoCD(ctx context.Context, progress io.Writer) (argoCDTools, error) {
 	return argoCDTools{argoCD: filepath.Join(dir, argoCDSet().main), helm: filepath.Join(helm, argoCDHelm().main)}, err
 }
 
-// StartArgoCD builds what is not built yet and starts Argo CD's application-controller, its repo-server and a Redis.
-// Applications name this cluster as https://kubernetes.default.svc and their repositories as file:///…, since the
-// repo-server runs git on this machine. It returns when both programs say that they are healthy.
+// StartArgoCD builds what is not built yet and starts Argo CD's application-controller, its
+// repo-server and a Redis. Applications name this cluster as https://kubernetes.default.svc and
+// their repositories as file:///…, since the repo-server runs git on this machine. It returns when
+// both programs say that they are healthy.
 func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
 	tools, err := buildArgoCD(ctx, progress)
 	if err != nil {
@@ -78,7 +79,8 @@ func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
 	return c.runArgoCD(ctx, tools)
 }
 
-// InstallArgoCDCRDs installs the kinds of Argo CD without its programs, of which nothing is built for that.
+// InstallArgoCDCRDs installs the kinds of Argo CD without its programs, of which nothing is built
+// for that.
 func (c *Cluster) InstallArgoCDCRDs(ctx context.Context) error {
 	crds, err := pinnedCRDs(ctx, argoCDSet(), "manifests/crds/*-crd.yaml")
 	if err != nil {
@@ -90,7 +92,8 @@ func (c *Cluster) InstallArgoCDCRDs(ctx context.Context) error {
 // ArgoCDRedis is where Argo CD keeps what it has compared, once it is started.
 func (c *Cluster) ArgoCDRedis() string { return c.argoCDRedis }
 
-// configureArgoCD makes what its own installation does, and the project that its API server would make.
+// configureArgoCD makes what its own installation does, and the project that its API server would
+// make.
 func (c *Cluster) configureArgoCD(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
@@ -128,8 +131,8 @@ func (c *Cluster) configureArgoCD(ctx context.Context) error {
 	return err
 }
 
-// noVerification stands for the script that its image has for signatures of commits. Argo CD calls it although it is not
-// asked to verify any, and refuses a repository when it fails.
+// noVerification stands for the script that its image has for signatures of commits. Argo CD calls
+// it although it is not asked to verify any, and refuses a repository when it fails.
 const noVerification = "#!/bin/sh\nexit 0\n"
 
 func (c *Cluster) runArgoCD(ctx context.Context, tools argoCDTools) error {

@@ -15,14 +15,15 @@ import (
 type ArgoCDPlugin struct {
 	// Name is the one in its configuration, which names its socket.
 	Name string
-	// Config are the files of its folder of configuration, plugin.yaml among them, which name that as it is in a sidecar.
+	// Config are the files of its folder of configuration, plugin.yaml among them, which name that
+	// as it is in a sidecar.
 	Config map[string]string
 	// Programs are the paths of what its commands call, by the name that they call it by.
 	Programs map[string]string
 }
 
-// StartArgoCDPlugin runs the server of a plugin, as its sidecar would, beside the repo-server that was started before, and
-// returns when it answers.
+// StartArgoCDPlugin runs the server of a plugin, as its sidecar would, beside the repo-server that
+// was started before, and returns when it answers.
 func (c *Cluster) StartArgoCDPlugin(ctx context.Context, plugin ArgoCDPlugin, progress io.Writer) error {
 	tools, err := buildArgoCD(ctx, progress)
 	if err != nil {

@@ -28,8 +28,9 @@ func rolloutsSet() set {
 	}
 }
 
-// StartArgoRollouts builds Argo Rollouts if that was not done yet, installs its CustomResourceDefinitions and starts its
-// controller, which acts on the whole cluster. It returns when the controller says that it is healthy.
+// StartArgoRollouts builds Argo Rollouts if that was not done yet, installs its
+// CustomResourceDefinitions and starts its controller, which acts on the whole cluster. It returns
+// when the controller says that it is healthy.
 func (c *Cluster) StartArgoRollouts(ctx context.Context, progress io.Writer) error {
 	dir, err := buildSet(ctx, rolloutsSet(), progress)
 	if err != nil {
@@ -63,8 +64,8 @@ func (c *Cluster) StartArgoRollouts(ctx context.Context, progress io.Writer) err
 	return p.await(ctx, c.healthy(p))
 }
 
-// InstallRolloutCRDs installs what makes the API server know Rollouts and the kinds beside them, and returns when it
-// serves them.
+// InstallRolloutCRDs installs what makes the API server know Rollouts and the kinds beside them,
+// and returns when it serves them.
 func (c *Cluster) InstallRolloutCRDs(ctx context.Context) error {
 	crds, err := rolloutCRDs(ctx)
 	if err != nil {
@@ -73,8 +74,8 @@ func (c *Cluster) InstallRolloutCRDs(ctx context.Context) error {
 	return c.installCRDs(ctx, crds)
 }
 
-// The last version whose CustomResourceDefinition says nothing of how its lists merge, so that they are one value each. Nothing
-// of it is built.
+// The last version whose CustomResourceDefinition says nothing of how its lists merge, so that they
+// are one value each. Nothing of it is built.
 const (
 	earlierRollouts    = rolloutsModule + "@v1.8.4"
 	earlierRolloutsSum = "h1:yRoN6/mNtb9H2VHhL09ZvF3ZfajerOrKB3EhgIGoz6c="
@@ -93,7 +94,8 @@ func (c *Cluster) InstallEarlierRolloutCRDs(ctx context.Context) error {
 	return c.installCRDs(ctx, crds)
 }
 
-// RemoveRolloutCRDs removes them, and with them every Rollout, and returns when the API server serves them no more.
+// RemoveRolloutCRDs removes them, and with them every Rollout, and returns when the API server
+// serves them no more.
 func (c *Cluster) RemoveRolloutCRDs(ctx context.Context) error {
 	crds, err := rolloutCRDs(ctx)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// A cluster that is to outlive the command that started it needs a process that owns it, since every component dies
-// with its parent. Background starts that process, and Keep is what it calls. Each user has one of each kind at most.
+// A cluster that is to outlive the command that started it needs a process that owns it, since
+// every component dies with its parent. Background starts that process, and Keep is what it calls.
+// Each user has one of each kind at most.
 
 // What can be kept running.
 const (
@@ -31,11 +32,13 @@ type Kept struct {
 	Logs       string `json:"logs"`
 }
 
-// ErrNoneKept is the answer when none is kept running. The error that wraps it tells if the last one ended by itself.
+// ErrNoneKept is the answer when none is kept running. The error that wraps it tells if the last
+// one ended by itself.
 var ErrNoneKept = errors.New("none is up")
 
-// Background runs this program again with other arguments, in a session of its own but with this one's output, and
-// returns its exit code as soon as it has passed one to Keeper.Leave, or has ended.
+// Background runs this program again with other arguments, in a session of its own but with this
+// one's output, and returns its exit code as soon as it has passed one to Keeper.Leave, or has
+// ended.
 func Background(args ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,7 +53,8 @@ func Background(args ...string) (int, error) {
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{write}
 	cmd.SysProcAttr = detached()
-	// Until it has left, an interrupt of this command is one of the other, which sits in another session.
+	// Until it has left, an interrupt of this command is one of the other, which sits in another
+	// session.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupts)
@@ -81,7 +85,8 @@ type Keeper struct {
 	starter *os.File // where Background reads the exit code
 }
 
-// Keep makes this process the one that keeps a cluster or a demo. If another one does, the error says how to reach it.
+// Keep makes this process the one that keeps a cluster or a demo. If another one does, the error
+// says how to reach it.
 func Keep(what string) (*Keeper, error) {
 	lock, held, err := keptLock(what)
 	if err != nil {
@@ -126,7 +131,8 @@ func (k *Keeper) Leave(code int, kept Kept) error {
 	return err
 }
 
-// Ended leaves word for Down that it has ended by itself, since nobody reads this process's output any more.
+// Ended leaves word for Down that it has ended by itself, since nobody reads this process's output
+// any more.
 func (k *Keeper) Ended(why error) error {
 	return errors.Join(why, os.WriteFile(keptPath(k.what, "ended"), []byte(why.Error()), 0o600))
 }

@@ -27,7 +27,8 @@ type part struct {
 	module   string // the module whose version names the part
 	folder   string // below tools/, holds the go.mod that pins it
 	packages []string
-	// ldflags stamps the version: a kube-apiserver without one reports v0.0.0, and clients that look at it misbehave.
+	// ldflags stamps the version: a kube-apiserver without one reports v0.0.0, and clients that
+	// look at it misbehave.
 	ldflags func(version string) string
 }
 
@@ -43,8 +44,9 @@ type set struct {
 	disk  uint64
 }
 
-// Build returns the programs, and builds them first if the user's cache folder does not hold them yet. A build that is
-// cut off leaves nothing that a later one takes for whole, and of two at once one waits for the other.
+// Build returns the programs, and builds them first if the user's cache folder does not hold them
+// yet. A build that is cut off leaves nothing that a later one takes for whole, and of two at once
+// one waits for the other.
 func Build(ctx context.Context, progress io.Writer) (Tools, error) {
 	s, err := kubernetesSet()
 	if err != nil {
@@ -144,8 +146,8 @@ func modulesFolder() (string, error) {
 	return filepath.Join(root, "test", "cluster", "tools"), err
 }
 
-// key names a build by everything that decides what comes out: the pinned versions, programs of ours among them, Go, and
-// the platform.
+// key names a build by everything that decides what comes out: the pinned versions, programs of
+// ours among them, Go, and the platform.
 func (b *builder) key() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -1,9 +1,11 @@
-// Package cluster starts a throwaway Kubernetes on loopback as child processes: etcd, kube-apiserver,
-// kube-controller-manager, kube-scheduler, and kwok in the place of kubelets. Everything but the kubelet is the real
-// program, so admission, patch semantics, garbage collection and rollouts are real. On nodes of kwok, Pods become Ready
-// without running a container. On real nodes (Options.RealNodes), a kubelet and containerd run the containers.
+// Package cluster starts a throwaway Kubernetes on loopback as child processes: etcd,
+// kube-apiserver, kube-controller-manager, kube-scheduler, and kwok in the place of kubelets.
+// Everything but the kubelet is the real program, so admission, patch semantics, garbage collection
+// and rollouts are real. On nodes of kwok, Pods become Ready without running a container. On real
+// nodes (Options.RealNodes), a kubelet and containerd run the containers.
 //
-// The programs are built once from the Go module proxy and kept in the user's cache folder (see build.go).
+// The programs are built once from the Go module proxy and kept in the user's cache folder (see
+// build.go).
 package cluster
 
 import (
@@ -23,12 +25,14 @@ import (
 
 // Options says what kind of cluster is wanted. The zero value is one with two nodes on a free port.
 type Options struct {
-	// Nodes is how many nodes exist; 0 means two, and NoNodes none at all, so that pods stay Pending.
+	// Nodes is how many nodes exist; 0 means two, and NoNodes none at all, so that pods stay
+	// Pending.
 	Nodes int
-	// RealNodes is how many nodes there are that run containers, in the place of all others. They need root and some
-	// programs: see RealNodesSupported.
+	// RealNodes is how many nodes there are that run containers, in the place of all others. They
+	// need root and some programs: see RealNodesSupported.
 	RealNodes int
-	// KubeletSettings are added to the configuration of the kubelet of each real node, those of the first node first.
+	// KubeletSettings are added to the configuration of the kubelet of each real node, those of the
+	// first node first.
 	KubeletSettings []string
 	// Images are archives of images that each real node has, beside TestImage.
 	Images []string
@@ -36,9 +40,11 @@ type Options struct {
 	Port int
 	// APIServerFlags are added after the cluster's own, so a flag given here wins.
 	APIServerFlags []string
-	// Stages is a kwok configuration that replaces its built-in one, for pods that fail, hang or start slowly.
+	// Stages is a kwok configuration that replaces its built-in one, for pods that fail, hang or
+	// start slowly.
 	Stages string
-	// Progress is told what a build does and how long it takes. Nothing is said when all is built; nil is silent.
+	// Progress is told what a build does and how long it takes. Nothing is said when all is built;
+	// nil is silent.
 	Progress io.Writer
 }
 
@@ -60,15 +66,15 @@ type Cluster struct {
 
 	argoCDRedis string
 
-	// Of real nodes: by the relay they reach the API server, and the broom removes their control groups when endBroom
-	// is closed, also by the end of this process.
+	// Of real nodes: by the relay they reach the API server, and the broom removes their control
+	// groups when endBroom is closed, also by the end of this process.
 	relay    io.Closer
 	broom    *exec.Cmd
 	endBroom io.Closer
 }
 
-// Start builds what is not built yet, starts every component and returns when the cluster can be used: the API server
-// answers, the controllers run, the scheduler runs and the nodes are Ready.
+// Start builds what is not built yet, starts every component and returns when the cluster can be
+// used: the API server answers, the controllers run, the scheduler runs and the nodes are Ready.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	tools, err := Build(ctx, opts.Progress)
 	if err != nil {
@@ -122,19 +128,22 @@ func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
 	return c.startComponents(startup, tools, opts)
 }
 
-// startTimeout bounds a start that hangs. A warm start takes about 5 s; a machine with a build on every core is slower.
+// startTimeout bounds a start that hangs. A warm start takes about 5 s; a machine with a build on
+// every core is slower.
 const startTimeout = 3 * time.Minute
 
 // Kubeconfig is the path of a kubeconfig with every permission.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir.path, adminKubeconfig) }
 
-// Config is a client configuration with every permission and without a client-side limit. Each call returns a copy.
+// Config is a client configuration with every permission and without a client-side limit. Each call
+// returns a copy.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // AuditLog is the path of the API server's audit log: one JSON object per line, at Metadata level.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.dir.path, "audit.log") }
 
-// Dir is the folder that holds the logs, named like their components, and everything else the cluster writes.
+// Dir is the folder that holds the logs, named like their components, and everything else the
+// cluster writes.
 func (c *Cluster) Dir() string { return c.dir.path }
 
 // Check says which component has ended, if one has.
@@ -148,7 +157,8 @@ func (c *Cluster) Check() error {
 	return errors.Join(errs...)
 }
 
-// Broken returns when a component has ended by itself, and says which. It returns nil when the context ends.
+// Broken returns when a component has ended by itself, and says which. It returns nil when the
+// context ends.
 func (c *Cluster) Broken(ctx context.Context) error {
 	ended := make(chan *process, len(c.procs))
 	for _, p := range c.procs {
@@ -168,9 +178,10 @@ func (c *Cluster) Broken(ctx context.Context) error {
 	}
 }
 
-// Stop kills every component and removes the folder, unless a component has ended by itself: then its log is what one
-// wants to see, and the folder stays as that of a start that has failed. Killed, not asked: on SIGTERM the API server lingers for up to
-// a minute for clients that are gone, and nothing that it would save is wanted.
+// Stop kills every component and removes the folder, unless a component has ended by itself: then
+// its log is what one wants to see, and the folder stays as that of a start that has failed.
+// Killed, not asked: on SIGTERM the API server lingers for up to a minute for clients that are
+// gone, and nothing that it would save is wanted.
 func (c *Cluster) Stop() error {
 	if c.borrowed {
 		return nil

@@ -193,8 +193,8 @@ func TestAProgramThatCannotBeRunSaysHowToGetAnother(t *testing.T) {
 	}
 }
 
-// startAndHang is the program of the next test: it lends a cluster, tells the components' process numbers, and waits to
-// be killed.
+// startAndHang is the program of the next test: it lends a cluster, tells the components' process
+// numbers, and waits to be killed.
 func startAndHang() {
 	socket := os.Getenv(SocketVariable)
 	l, err := Lend(context.Background(), socket, Options{Nodes: NoNodes})

@@ -54,7 +54,8 @@ func (b *builder) compile(ctx context.Context, i int, p part, into string) error
 
 const sayEvery = 15 * time.Second
 
-// follow counts the packages that go build names, tells how far it is now and then, and returns what was no package.
+// follow counts the packages that go build names, tells how far it is now and then, and returns
+// what was no package.
 func follow(stderr io.Reader, title string, todo int, began time.Time, progress io.Writer) string {
 	var said strings.Builder
 	compiled, last := 0, began
@@ -73,7 +74,8 @@ func follow(stderr io.Reader, title string, todo int, began time.Time, progress 
 	return said.String()
 }
 
-// stale counts the packages that are not in Go's build cache. Asking for them also fetches the sources.
+// stale counts the packages that are not in Go's build cache. Asking for them also fetches the
+// sources.
 func (b *builder) stale(ctx context.Context, p part) (int, error) {
 	args := append([]string{"list", "-deps", "-f", "{{if .Stale}}x{{end}}"}, p.packages...)
 	cmd := b.goCommand(ctx, p, args...)
@@ -89,7 +91,8 @@ func (b *builder) stale(ctx context.Context, p part) (int, error) {
 func (b *builder) goCommand(ctx context.Context, p part, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(b.modules, p.folder)
-	// No cgo: no C compiler is needed and the programs are static. No workspace: the pins of the nested module count.
+	// No cgo: no C compiler is needed and the programs are static. No workspace: the pins of the
+	// nested module count.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false -mod=readonly")
 	cmd.SysProcAttr = dieWithParent()
 	return cmd
@@ -151,7 +154,8 @@ func (b *builder) enoughDisk(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("see how much disk is free for %s: %w", dir, err)
 		}
-		// Go's caches may hold most of it already, which cannot be told beforehand: only the hopeless is refused.
+		// Go's caches may hold most of it already, which cannot be told beforehand: only the
+		// hopeless is refused.
 		if free < b.disk/4 {
 			return fmt.Errorf("only %d MB are free for %s, and a first build needs about %d GB: free some, or point GOCACHE, GOMODCACHE and XDG_CACHE_HOME at a larger disk",
 				free>>20, dir, b.disk>>30)
@@ -195,7 +199,8 @@ func (b *builder) lock(ctx context.Context) error {
 
 func (b *builder) unlock() { _ = b.locked.Close() }
 
-// repositoryRoot finds the checkout that the working folder is in: the nested modules are read from there.
+// repositoryRoot finds the checkout that the working folder is in: the nested modules are read from
+// there.
 func repositoryRoot() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {

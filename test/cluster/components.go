@@ -33,8 +33,8 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 	if err != nil {
 		return err
 	}
-	// etcd has no check of its own: the API server is not ready before it has reached it, and says so in its log. But
-	// if etcd ended, that is the fault to name.
+	// etcd has no check of its own: the API server is not ready before it has reached it, and says
+	// so in its log. But if etcd ended, that is the fault to name.
 	if err := api.await(ctx, func(ctx context.Context) error {
 		if err := etcd.ended(); err != nil {
 			return permanent{err}
@@ -96,7 +96,8 @@ func (c *Cluster) runWith(name string, env []string, binary string, args ...stri
 	return p, err
 }
 
-// etcd listens on Unix sockets: no port that another could take, and nobody else on the machine can reach it.
+// etcd listens on Unix sockets: no port that another could take, and nobody else on the machine can
+// reach it.
 func (c *Cluster) startEtcd(tools Tools) (*process, error) {
 	return c.run("etcd", tools.Etcd,
 		"--data-dir="+c.path("etcd"),
@@ -142,13 +143,15 @@ func (c *Cluster) startAPIServer(tools Tools, flags []string) (*process, error) 
 func (c *Cluster) startControllerManager(tools Tools) (*process, error) {
 	return c.run("kube-controller-manager", tools.ControllerManager,
 		"--kubeconfig="+c.path(managerKubeconfig),
-		// Each controller under its own account, as in a real installation: the audit log tells them apart.
+		// Each controller under its own account, as in a real installation: the audit log tells
+		// them apart.
 		"--use-service-account-credentials",
 		"--service-account-private-key-file="+c.path(accountKeyFile),
 		"--root-ca-file="+c.path(caFile),
 		"--leader-elect=false",
 		"--secure-port=0",
-		// The defaults are for clusters that share an API server; here they would make a fan-out wait.
+		// The defaults are for clusters that share an API server; here they would make a fan-out
+		// wait.
 		"--kube-api-qps=1000", "--kube-api-burst=1000",
 		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20")
 }

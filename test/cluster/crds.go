@@ -32,7 +32,8 @@ func (c *Cluster) installCRDs(ctx context.Context, crds []*unstructured.Unstruct
 		return err
 	}
 	for _, crd := range crds {
-		// Server-side: with the annotation that a client-side apply leaves, they would be too large.
+		// Server-side: with the annotation that a client-side apply leaves, they would be too
+		// large.
 		if _, err := client.Resource(crdResource()).Apply(ctx, crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "kubectl", Force: true}); err != nil {
 			return fmt.Errorf("install %s: %w", crd.GetName(), err)
 		}
@@ -71,8 +72,8 @@ func (c *Cluster) removeCRDs(ctx context.Context, crds []*unstructured.Unstructu
 	return nil
 }
 
-// InstallCRDs installs CustomResourceDefinitions from YAML documents, and returns their names when the API server serves them:
-// the plural, and the group behind it.
+// InstallCRDs installs CustomResourceDefinitions from YAML documents, and returns their names when
+// the API server serves them: the plural, and the group behind it.
 func (c *Cluster) InstallCRDs(ctx context.Context, text []byte) ([]string, error) {
 	crds, err := parseCRDs(text)
 	if err != nil {
@@ -85,7 +86,8 @@ func (c *Cluster) InstallCRDs(ctx context.Context, text []byte) ([]string, error
 	return names, c.installCRDs(ctx, crds)
 }
 
-// RemoveCRDs removes them, and with them every object, and returns when the API server serves them no more.
+// RemoveCRDs removes them, and with them every object, and returns when the API server serves them
+// no more.
 func (c *Cluster) RemoveCRDs(ctx context.Context, text []byte) error {
 	crds, err := parseCRDs(text)
 	if err != nil {
@@ -142,7 +144,8 @@ func pinnedCRDs(ctx context.Context, s set, pattern string) ([]*unstructured.Uns
 	return readCRDs(filepath.Join(dir, filepath.FromSlash(pattern)))
 }
 
-// moduleAt returns where a module is that no go.mod pins, since nothing of it is built: its hash does.
+// moduleAt returns where a module is that no go.mod pins, since nothing of it is built: its hash
+// does.
 func moduleAt(ctx context.Context, at, wanted string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", at)
 	cmd.Dir = os.TempDir() // in no module

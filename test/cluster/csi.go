@@ -12,7 +12,8 @@ import (
 //go:embed crds/secrets-store.yaml
 var secretsStore string
 
-// InstallCSICRDs installs the kinds of the Secrets Store CSI driver, and returns when the API server serves them.
+// InstallCSICRDs installs the kinds of the Secrets Store CSI driver, and returns when the API
+// server serves them.
 func (c *Cluster) InstallCSICRDs(ctx context.Context) error {
 	crds, err := csiCRDs()
 	if err != nil {
@@ -21,7 +22,8 @@ func (c *Cluster) InstallCSICRDs(ctx context.Context) error {
 	return c.installCRDs(ctx, crds)
 }
 
-// RemoveCSICRDs removes them with all there are, and returns when the API server serves them no more.
+// RemoveCSICRDs removes them with all there are, and returns when the API server serves them no
+// more.
 func (c *Cluster) RemoveCSICRDs(ctx context.Context) error {
 	crds, err := csiCRDs()
 	if err != nil {

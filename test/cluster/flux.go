@@ -21,8 +21,8 @@ const (
 	FluxNamespace = "flux-system"
 )
 
-// Of the source-controller nothing is built: the kustomize-controller watches its kinds, so they have to be served. To pin
-// it in a go.mod would bring the sources of all that it is made of.
+// Of the source-controller nothing is built: the kustomize-controller watches its kinds, so they
+// have to be served. To pin it in a go.mod would bring the sources of all that it is made of.
 const (
 	fluxSources    = "github.com/fluxcd/source-controller@v1.9.0"
 	fluxSourcesSum = "h1:5msg2yyjVYDULZos+2ve8MZzcSqTpusiXmrOeBhc9yY="
@@ -39,8 +39,9 @@ func fluxSet() set {
 	}
 }
 
-// StartFlux builds Flux's kustomize-controller if that was not done yet and starts it. There is no source-controller: who
-// makes a GitRepository writes into its status where the artifact is. It returns when the controller says that it is ready.
+// StartFlux builds Flux's kustomize-controller if that was not done yet and starts it. There is no
+// source-controller: who makes a GitRepository writes into its status where the artifact is. It
+// returns when the controller says that it is ready.
 func (c *Cluster) StartFlux(ctx context.Context, progress io.Writer) error {
 	dir, err := buildSet(ctx, fluxSet(), progress)
 	if err != nil {

@@ -31,8 +31,8 @@ type identity struct {
 	server string
 }
 
-// identities are the users that Kubernetes' own bootstrap roles are bound to. kwok plays every node, for which there
-// is no role, so it is an administrator.
+// identities are the users that Kubernetes' own bootstrap roles are bound to. kwok plays every
+// node, for which there is no role, so it is an administrator.
 func identities() []identity {
 	return []identity{
 		{file: adminKubeconfig, user: "admin", groups: []string{"system:masters"}},
@@ -54,8 +54,8 @@ func (c *Cluster) writeIdentity(id identity) error {
 	return writeKubeconfig(c.path(id.file), id.user, "", server, clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
 }
 
-// ServiceAccountKubeconfig writes a kubeconfig that holds a token of an existing ServiceAccount, and returns its path.
-// Its permissions are what RBAC gives that account and nothing else.
+// ServiceAccountKubeconfig writes a kubeconfig that holds a token of an existing ServiceAccount,
+// and returns its path. Its permissions are what RBAC gives that account and nothing else.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	path := c.path(filepath.Base(namespace + "-" + name + ".kubeconfig"))
 	return path, WriteServiceAccountKubeconfig(ctx, c.admin, namespace, name, path)
@@ -73,7 +73,8 @@ func WriteServiceAccountKubeconfig(ctx context.Context, config *rest.Config, nam
 	if err != nil {
 		return fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
 	}
-	// Files are read here: the kubeconfig has to work from anywhere. The caller's configuration stays as it is.
+	// Files are read here: the kubeconfig has to work from anywhere. The caller's configuration
+	// stays as it is.
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return fmt.Errorf("read the certificates of the cluster: %w", err)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// minorVariable asks for another minor version of Kubernetes than the newest, such as 1.25, for which there is a module
-// tools/kubernetes-1.25.
+// minorVariable asks for another minor version of Kubernetes than the newest, such as 1.25, for
+// which there is a module tools/kubernetes-1.25.
 const minorVariable = "THROWAWAY_KUBERNETES"
 
 const kubernetesModule = "k8s.io/kubernetes"
@@ -51,13 +51,15 @@ func kubernetesFolder() (string, error) {
 	return prefix + minor, nil
 }
 
-// ServesAdmissionPolicies reports whether the Kubernetes that Start starts has admission policies: without being told to, since 1.30.
+// ServesAdmissionPolicies reports whether the Kubernetes that Start starts has admission policies:
+// without being told to, since 1.30.
 func ServesAdmissionPolicies() (bool, error) {
 	minor, err := kubernetesMinor()
 	return minor >= 30, err
 }
 
-// WithoutStreamedLists are the flags of an API server that answers lists, and does not stream what there is. Before 1.27 none did.
+// WithoutStreamedLists are the flags of an API server that answers lists, and does not stream what
+// there is. Before 1.27 none did.
 func WithoutStreamedLists() ([]string, error) {
 	minor, err := kubernetesMinor()
 	if err != nil || minor < 27 {
@@ -125,7 +127,8 @@ func versionFlags(folder, version string) string {
 	return strings.Join(flags, " ")
 }
 
-// versionPackages have the version of the build. What was asked for at /version had one of its own once.
+// versionPackages have the version of the build. What was asked for at /version had one of its own
+// once.
 func versionPackages(folder string) []string {
 	packages := []string{"k8s.io/component-base/version"}
 	if folder != newest {

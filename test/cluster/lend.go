@@ -64,8 +64,8 @@ func (l *Lender) answer(conn net.Conn) {
 	_ = json.NewEncoder(conn).Encode(answer) // a process that has ended needs no answer
 }
 
-// Close ends the cluster if there is one, and returns the processor time that it used. An error says
-// which component has ended by itself.
+// Close ends the cluster if there is one, and returns the processor time that it used. An error
+// says which component has ended by itself.
 func (l *Lender) Close() (used time.Duration, err error) {
 	_ = l.listener.Close()
 	l.cancel()
@@ -115,7 +115,8 @@ func (c *Cluster) readAdmin() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the cluster: %w", err)
 	}
-	// Nothing here is to be slowed by the client: a test that measures the API server would measure the limiter.
+	// Nothing here is to be slowed by the client: a test that measures the API server would measure
+	// the limiter.
 	config.QPS = -1
 	return config, nil
 }

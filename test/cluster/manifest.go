@@ -14,7 +14,8 @@ import (
 // manifest stands beside the programs and says what a whole build holds.
 type manifest struct {
 	Sizes map[string]int64 `json:"sizes"`
-	// What is in a program is looked at only if somebody has written to it: that takes a second for all of them.
+	// What is in a program is looked at only if somebody has written to it: that takes a second for
+	// all of them.
 	Digests  map[string]string    `json:"digests"`
 	Modified map[string]time.Time `json:"modified"`
 }

@@ -23,8 +23,8 @@ func otherSets() map[string][]set {
 // OtherNames are the names that BuildOther takes.
 func OtherNames() []string { return slices.Sorted(maps.Keys(otherSets())) }
 
-// BuildOther builds programs beside Kubernetes, if that was not done yet. A test that needs them builds them as well, but then
-// that counts as time of the test.
+// BuildOther builds programs beside Kubernetes, if that was not done yet. A test that needs them
+// builds them as well, but then that counts as time of the test.
 func BuildOther(ctx context.Context, progress io.Writer, names ...string) error {
 	for _, name := range names {
 		sets, ok := otherSets()[name]

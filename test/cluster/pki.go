@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// pki is the cluster's certificate authority. It lives as long as the process, in its memory and in the run folder.
+// pki is the cluster's certificate authority. It lives as long as the process, in its memory and in
+// the run folder.
 type pki struct {
 	dir  string
 	cert *x509.Certificate
@@ -84,7 +85,8 @@ func (p *pki) accountKey() error {
 	if err != nil {
 		return err
 	}
-	// Of the forms of a private key, this is one that the API server can also read the public key from.
+	// Of the forms of a private key, this is one that the API server can also read the public key
+	// from.
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encode the key for ServiceAccounts: %w", err)

@@ -9,10 +9,11 @@ import (
 // Supported says why a throwaway cluster cannot run on this system, if so.
 func Supported() error { return nil }
 
-// dieWithParent lets the kernel kill a child when its parent is gone, also when that was killed and could not clean up.
+// dieWithParent lets the kernel kill a child when its parent is gone, also when that was killed and
+// could not clean up.
 func dieWithParent() *syscall.SysProcAttr {
-	// A group of its own keeps a Ctrl-C in the terminal from reaching the components before the program that
-	// uses them has finished its last requests.
+	// A group of its own keeps a Ctrl-C in the terminal from reaching the components before the
+	// program that uses them has finished its last requests.
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
@@ -33,8 +34,8 @@ func asNode() *syscall.SysProcAttr {
 // detached starts a process that outlives the terminal.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// tryLock takes the lock on an open file, or says that another process holds it. The kernel gives it back when the
-// holder ends, however it ends.
+// tryLock takes the lock on an open file, or says that another process holds it. The kernel gives
+// it back when the holder ends, however it ends.
 func tryLock(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
 	case nil:
@@ -62,8 +63,8 @@ func freeDisk(dir string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil //nolint:gosec // a block size is positive
 }
 
-// releaseTerminal points this process's output at nothing, so that a pipe behind it ends and a closed terminal does
-// not matter.
+// releaseTerminal points this process's output at nothing, so that a pipe behind it ends and a
+// closed terminal does not matter.
 func releaseTerminal() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -78,8 +79,8 @@ func releaseTerminal() error {
 	return nil
 }
 
-// inheritedPipe is the first file that a process gets beyond its standard ones. It is kept from the components: the
-// reader would wait until the last of them had ended.
+// inheritedPipe is the first file that a process gets beyond its standard ones. It is kept from the
+// components: the reader would wait until the last of them had ended.
 func inheritedPipe() *os.File {
 	const fd = 3
 	syscall.CloseOnExec(fd)

@@ -10,8 +10,8 @@ import (
 // permanent is an answer that asking again will not change.
 type permanent struct{ error }
 
-// poll calls ready until it succeeds. It gives up when the context ends, gone is closed or the answer is permanent;
-// what is then said is up to failed, which gets the last answer.
+// poll calls ready until it succeeds. It gives up when the context ends, gone is closed or the
+// answer is permanent; what is then said is up to failed, which gets the last answer.
 func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context) error, failed func(last error) error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -33,7 +33,8 @@ func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context)
 	}
 }
 
-// insecureLoopback trusts the certificate that a component makes for itself at start, on an address nobody else has.
+// insecureLoopback trusts the certificate that a component makes for itself at start, on an address
+// nobody else has.
 func insecureLoopback() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // loopback, a health check without content
 }

@@ -11,15 +11,17 @@ import (
 	"strconv"
 )
 
-// Ports are drawn from below the range that Linux gives to outgoing connections (32768 and up): a port that is free
-// now cannot become somebody's source port between being chosen and being listened on.
+// Ports are drawn from below the range that Linux gives to outgoing connections (32768 and up): a
+// port that is free now cannot become somebody's source port between being chosen and being
+// listened on.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// portSet holds the ports of one cluster. Each is held by a lock on a file, so that clusters started at the same
-// moment by different processes do not choose the same one before either listens on it.
+// portSet holds the ports of one cluster. Each is held by a lock on a file, so that clusters
+// started at the same moment by different processes do not choose the same one before either
+// listens on it.
 type portSet struct{ locks []*os.File }
 
 func newPortSet() *portSet { return &portSet{} }
@@ -71,8 +73,8 @@ func (s *portSet) try(port int) (bool, error) {
 	return true, nil
 }
 
-// release gives the ports back. The files stay: removing one that another process has just locked would let a third
-// process lock a new file of the same name.
+// release gives the ports back. The files stay: removing one that another process has just locked
+// would let a third process lock a new file of the same name.
 func (s *portSet) release() {
 	for _, lock := range s.locks {
 		_ = lock.Close()

@@ -47,8 +47,8 @@ func startProcessAs(attr *syscall.SysProcAttr, name, logPath string, env []strin
 
 	started := make(chan error)
 	go func() {
-		// The kernel ties a child to the thread that started it, not to the process. This thread has to live as
-		// long as the child, so the goroutine keeps it and waits.
+		// The kernel ties a child to the thread that started it, not to the process. This thread
+		// has to live as long as the child, so the goroutine keeps it and waits.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer log.Close()
@@ -109,7 +109,8 @@ func (p *process) fault(why error) error {
 	return fmt.Errorf("%s: %w\n%s\nthe whole log: %s%s", p.name, why, logTail(p.log), p.log, hint)
 }
 
-// diskFull looks for that in the whole log: what is said last is often where the program was, not why it ended.
+// diskFull looks for that in the whole log: what is said last is often where the program was, not
+// why it ended.
 func diskFull(log string) bool {
 	content, err := os.ReadFile(log)
 	return err == nil && bytes.Contains(content, []byte(syscall.ENOSPC.Error()))

@@ -12,8 +12,9 @@ import (
 	"strconv"
 )
 
-// A real node is a process with namespaces of its own, in which a kubelet and containerd run: see tools/node, which
-// also holds the network between the nodes and this process. Docs: docs/adr/0014-real-nodes.md.
+// A real node is a process with namespaces of its own, in which a kubelet and containerd run: see
+// tools/node, which also holds the network between the nodes and this process. Docs:
+// docs/adr/0014-real-nodes.md.
 
 func realNodeSet() set {
 	return set{
@@ -156,7 +157,8 @@ func (c *Cluster) passOn(conn net.Conn) {
 	_, _ = io.Copy(conn, api)
 }
 
-// startBroom starts what removes the control groups of the nodes, after this process has ended in whatever way.
+// startBroom starts what removes the control groups of the nodes, after this process has ended in
+// whatever way.
 func (c *Cluster) startBroom(helper, cgroup string) error {
 	cmd := exec.Command(helper, "broom", "--cgroup="+cgroup)
 	cmd.SysProcAttr = detached()

@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// runDir is the folder of one running cluster. A lock on a file in it is held as long as its process lives, however
-// that ends, so a later start can tell the folders of the living from what the dead left.
+// runDir is the folder of one running cluster. A lock on a file in it is held as long as its
+// process lives, however that ends, so a later start can tell the folders of the living from what
+// the dead left.
 type runDir struct {
 	path string
 	lock *os.File
@@ -60,8 +61,8 @@ func newRunDir() (*runDir, error) {
 	return &runDir{path: path, lock: lock}, nil
 }
 
-// Folder makes a folder for files that belong to no cluster, such as archives of images. If this process is killed before it
-// calls remove, the next start of a cluster removes the folder.
+// Folder makes a folder for files that belong to no cluster, such as archives of images. If this
+// process is killed before it calls remove, the next start of a cluster removes the folder.
 func Folder() (path string, remove func() error, err error) {
 	dir, err := newRunDir()
 	if err != nil {
@@ -70,7 +71,8 @@ func Folder() (path string, remove func() error, err error) {
 	return dir.path, dir.remove, nil
 }
 
-// clusterDisk is what a cluster takes that is used for a while. Most of it is what etcd reserves at its start.
+// clusterDisk is what a cluster takes that is used for a while. Most of it is what etcd reserves at
+// its start.
 const clusterDisk = 250 << 20
 
 func enoughRoom(base string, free uint64) error {
@@ -89,8 +91,8 @@ func openLock(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// sweep removes what ended processes left. The folder of the last failed start stays, because the error that named its
-// logs may still be on somebody's screen.
+// sweep removes what ended processes left. The folder of the last failed start stays, because the
+// error that named its logs may still be on somebody's screen.
 func sweep(base string) {
 	locks, _ := filepath.Glob(filepath.Join(base, "*", runDirLock))
 	for _, l := range locks {
@@ -109,7 +111,8 @@ func sweep(base string) {
 	}
 }
 
-// abandon leaves the folder for a reader of the logs, in the place of the one an earlier failed start left.
+// abandon leaves the folder for a reader of the logs, in the place of the one an earlier failed
+// start left.
 func (d *runDir) abandon() {
 	earlier, _ := filepath.Glob(filepath.Join(filepath.Dir(d.path), "*", runDirFailed))
 	for _, f := range earlier {

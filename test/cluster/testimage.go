@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// TestImage is what the nodes have instead of a registry: one program (test/app) that shows what a container reads. The
-// kubelet starts each pod with it, too.
+// TestImage is what the nodes have instead of a registry: one program (test/app) that shows what a
+// container reads. The kubelet starts each pod with it, too.
 const TestImage = "localhost/reroll-test-app:1"
 
-// exampleImage is that of the examples, which no node here can pull. It is replaced by the program of TestImage, which
-// understands how they start theirs.
+// exampleImage is that of the examples, which no node here can pull. It is replaced by the program
+// of TestImage, which understands how they start theirs.
 const exampleImage = "registry.k8s.io/e2e-test-images/agnhost:2.53"
 
 // Images are the names of the images that each real node has. Nothing can be pulled.

@@ -1,5 +1,5 @@
-// Package dashboard reads the Grafana dashboard of the chart, asks the query engine of Prometheus for what its panels show,
-// and draws them.
+// Package dashboard reads the Grafana dashboard of the chart, asks the query engine of Prometheus
+// for what its panels show, and draws them.
 package dashboard
 
 import (
@@ -84,7 +84,8 @@ func fromRoot(path ...string) (string, error) {
 	return filepath.Join(append([]string{filepath.Dir(manifest), ".."}, path...)...), nil
 }
 
-// Window is the time that a dashboard shows, in seconds, and what Grafana puts in the place of its variables.
+// Window is the time that a dashboard shows, in seconds, and what Grafana puts in the place of its
+// variables.
 type Window struct {
 	From, To, Step int64
 	// Scrape is the scrape interval, of which Grafana takes four for $__rate_interval.

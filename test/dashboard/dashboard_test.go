@@ -108,7 +108,8 @@ func TestThePictureInTheDocsIsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// small is a dashboard with one panel, which asks once, and answers with these values at three times.
+// small is a dashboard with one panel, which asks once, and answers with these values at three
+// times.
 func small(change func(*Panel), values ...string) (*Dashboard, Window, map[string]Answer) {
 	p := Panel{ID: 1, Type: timeseries, Title: "Looks", GridPos: Place{W: 8, H: 8}, Targets: []Target{{Expr: "looks", LegendFormat: "{{result}} <{{no}}>"}}}
 	p.FieldConfig.Defaults.Unit = "s"

@@ -40,8 +40,8 @@ type drawing struct {
 	window Window
 }
 
-// Draw draws all panels in their places, as SVG. It is an error if a panel shows nothing, or is of a type or has a unit that
-// is not drawn here.
+// Draw draws all panels in their places, as SVG. It is an error if a panel shows nothing, or is of
+// a type or has a unit that is not drawn here.
 func (d *Dashboard) Draw(w Window, answers map[string]Answer) (string, error) {
 	pic := &drawing{window: w}
 	height := 0
@@ -76,7 +76,8 @@ type box struct{ left, top, width, height float64 }
 func (b box) right() float64  { return b.left + b.width }
 func (b box) bottom() float64 { return b.top + b.height }
 
-// panel draws one. What it was made from is kept beside it, so that a picture of an older dashboard is recognised.
+// panel draws one. What it was made from is kept beside it, so that a picture of an older dashboard
+// is recognised.
 func (d *drawing) panel(p Panel, answers map[string]Answer) error {
 	g := p.GridPos
 	b := box{float64(g.X)*column + gap, float64(g.Y)*gridRow + gap, float64(g.W)*column - 2*gap, float64(g.H)*gridRow - 2*gap}
@@ -223,7 +224,8 @@ func (d *drawing) curve(plot box, l line, top float64, nth int) {
 	}
 }
 
-// level reports whether a value is no other than those on both sides of it, so that a line needs no corner there.
+// level reports whether a value is no other than those on both sides of it, so that a line needs no
+// corner there.
 func level(values []float64, i int) bool {
 	return i > 0 && i+1 < len(values) && values[i-1] == values[i] && values[i] == values[i+1]
 }

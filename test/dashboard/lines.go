@@ -21,8 +21,9 @@ func (l line) something() bool {
 	return slices.ContainsFunc(l.values, func(v float64) bool { return !math.IsNaN(v) })
 }
 
-// lines are what a panel shows, in the order of its expressions and by name. It is an error if one of its expressions
-// shows nothing: whoever looks at the picture would not see what the panel is for.
+// lines are what a panel shows, in the order of its expressions and by name. It is an error if one
+// of its expressions shows nothing: whoever looks at the picture would not see what the panel is
+// for.
 func (p Panel) lines(answers map[string]Answer) ([]line, error) {
 	var all []line
 	var errs []error

@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// A scale is a unit that values on an axis are shown in: as many of the unit as the factor says are one.
+// A scale is a unit that values on an axis are shown in: as many of the unit as the factor says are
+// one.
 type scale struct {
 	factor float64
 	name   string
 }
 
-// scaleOf chooses the one in which the largest value can be read, as Grafana does for units of these names.
+// scaleOf chooses the one in which the largest value can be read, as Grafana does for units of
+// these names.
 func scaleOf(unit string, most float64) (scale, error) {
 	var all []scale // from the smallest
 	switch unit {

@@ -11,7 +11,8 @@ import (
 
 // clean ends what was started. What happened before counts more than what goes wrong here.
 func (d *demo) clean() error {
-	// The context of the play may be over. The bound is for a cluster that does not answer any more.
+	// The context of the play may be over. The bound is for a cluster that does not answer any
+	// more.
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 3*time.Minute, errors.New("not within 3 minutes"))
 	defer cancel()
 	var errs []error

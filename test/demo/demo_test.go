@@ -109,8 +109,8 @@ func playOn(t *testing.T, kubeconfig, demo string, args ...string) (stdout, stde
 	return out.String(), errs.String(), code
 }
 
-// docs/tutorials/without-a-cluster.md begins with it, too. On a machine that cannot run containers, the demo says so, and its
-// story is the same in all other respects.
+// docs/tutorials/without-a-cluster.md begins with it, too. On a machine that cannot run containers,
+// the demo says so, and its story is the same in all other respects.
 func TestTheDemoTellsWhatTheREADMEShows(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
@@ -167,8 +167,8 @@ func onlyGo(t *testing.T) string {
 	return folder
 }
 
-// withoutContainers returns the masked story of a machine where no container runs: a new pod has read nothing yet, and of an
-// old one nothing is known.
+// withoutContainers returns the masked story of a machine where no container runs: a new pod has
+// read nothing yet, and of an old one nothing is known.
 func withoutContainers(story []string) []string {
 	var all []string
 	for _, line := range story {
@@ -191,8 +191,8 @@ func waiting() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s  waiting .*\n( {18}.*\n)*`)
 }
 
-// masked takes out what differs each time: how long it took, what pods are called, and in which order new pods come and
-// old ones go, which Kubernetes decides.
+// masked takes out what differs each time: how long it took, what pods are called, and in which
+// order new pods come and old ones go, which Kubernetes decides.
 func masked(told string) []string {
 	told = waiting().ReplaceAllString(told, "")
 	told = regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s`).ReplaceAllString(told, "TIME")

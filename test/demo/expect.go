@@ -10,8 +10,9 @@ import (
 
 var errDecided = errors.New("that has not happened, and Reroll has decided on everything by now")
 
-// awaitDecided awaits what has to follow from what was done before. It does not go by the clock: it fails as soon as
-// the markers show that the controller has decided on everything, and what was expected is still not there.
+// awaitDecided awaits what has to follow from what was done before. It does not go by the clock: it
+// fails as soon as the markers show that the controller has decided on everything, and what was
+// expected is still not there.
 func (d *demo) awaitDecided(ctx context.Context, expected string, look func(context.Context) error) error {
 	d.story.Expect(expected)
 	waiting, over := context.WithCancelCause(ctx)
@@ -41,8 +42,8 @@ func (d *demo) awaitDecided(ctx context.Context, expected string, look func(cont
 	return fmt.Errorf("expected was %s: %w", expected, err)
 }
 
-// expectRolls returns when the controller has decided on everything that came before. Then the one Deployment has to
-// have rolled this often, and the other never.
+// expectRolls returns when the controller has decided on everything that came before. Then the one
+// Deployment has to have rolled this often, and the other never.
 func (d *demo) expectRolls(ctx context.Context, wanted int, why string) error {
 	d.story.Expect("Reroll to decide on all that came before")
 	if err := d.namespace.Quiet(ctx); err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// doctored writes the example with changes to it, given as pairs of what is there and what is to be, and returns its path.
+// doctored writes the example with changes to it, given as pairs of what is there and what is to
+// be, and returns its path.
 func doctored(t *testing.T, changes ...string) string {
 	t.Helper()
 	example, err := os.ReadFile(filepath.Join(root, "examples/first-steps/first-steps.yaml"))
@@ -128,8 +129,9 @@ func TestAClusterThatDoesNotStartNamesItsComponent(t *testing.T) {
 	}
 }
 
-// cacheWith is a cache folder with the built programs, but for one. That a program is not the one that was built is
-// told by what the build noted of it, so the note is taken along without what it says of that one.
+// cacheWith is a cache folder with the built programs, but for one. That a program is not the one
+// that was built is told by what the build noted of it, so the note is taken along without what it
+// says of that one.
 func cacheWith(t *testing.T, program, script string) string {
 	t.Helper()
 	tools, err := cluster.Build(t.Context(), os.Stderr)
@@ -236,7 +238,8 @@ func TestTheDemoOnAClusterThatOneHas(t *testing.T) {
 	}
 }
 
-// A second edit while the story is being told makes a second rollout, of which nothing is seen yet when the first ends.
+// A second edit while the story is being told makes a second rollout, of which nothing is seen yet
+// when the first ends.
 func TestTheDemoFailsWhenTheOptedInDeploymentRollsTwice(t *testing.T) {
 	demo := demoProgram(t)
 	name, client, c := others(t)

@@ -1,5 +1,5 @@
-// Command demo shows what Reroll does: a cluster, the controller with the permissions that it ships with, the example of
-// examples/first-steps, one edit, and what comes of it.
+// Command demo shows what Reroll does: a cluster, the controller with the permissions that it ships
+// with, the example of examples/first-steps, one edit, and what comes of it.
 package main
 
 import (
@@ -124,8 +124,8 @@ func (d *demo) perform(ctx context.Context, opts options, binary string) error {
 	return fmt.Errorf("%w\nthe end of Reroll's log:\n%s", err, d.controller.Log.Tail(15))
 }
 
-// build makes a throwaway cluster possible. The first time takes minutes and tells about itself; the story's clock starts
-// after it.
+// build makes a throwaway cluster possible. The first time takes minutes and tells about itself;
+// the story's clock starts after it.
 func (d *demo) build(ctx context.Context) error {
 	if _, err := cluster.Build(ctx, os.Stderr); err != nil || !d.real {
 		return err

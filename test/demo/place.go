@@ -19,12 +19,14 @@ type place interface {
 	ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error)
 	Kubeconfig() string
 	Dir() string
-	// Broken returns nil when the context ends, and before that if the cluster does, with the reason.
+	// Broken returns nil when the context ends, and before that if the cluster does, with the
+	// reason.
 	Broken(ctx context.Context) error
 	Stop() error
 }
 
-// existing is a cluster that the user has. Nothing is left on it but what the caller makes in a namespace of its own.
+// existing is a cluster that the user has. Nothing is left on it but what the caller makes in a
+// namespace of its own.
 type existing struct {
 	config *rest.Config
 	dir    string

@@ -41,7 +41,8 @@ type demo struct {
 	controller *harness.Controller
 }
 
-// play goes through the steps. The context living bounds what outlives them, when it is to be kept running.
+// play goes through the steps. The context living bounds what outlives them, when it is to be kept
+// running.
 func (d *demo) play(ctx, living context.Context, existingContext, binary string, giveUp context.CancelCauseFunc) error {
 	for _, step := range []func() error{
 		func() error { return d.openCluster(ctx, living, existingContext) },
@@ -58,7 +59,8 @@ func (d *demo) play(ctx, living context.Context, existingContext, binary string,
 
 func (d *demo) openCluster(ctx, living context.Context, existingContext string) error {
 	living, d.end = context.WithCancel(living)
-	// Set only when it is there: a nil pointer in an interface is not nil, and what is there gets stopped.
+	// Set only when it is there: a nil pointer in an interface is not nil, and what is there gets
+	// stopped.
 	where := "on loopback; its pods run no containers"
 	if d.own {
 		d.story.Expect("a throwaway cluster to be ready")
@@ -206,8 +208,8 @@ func (d *demo) edit(ctx context.Context) error {
 	return nil
 }
 
-// explain says why the one is concerned and the other is not, by the rules of the controller itself, and what was
-// written, as the API server tells it.
+// explain says why the one is concerned and the other is not, by the rules of the controller
+// itself, and what was written, as the API server tells it.
 func (d *demo) explain(ctx context.Context) error {
 	cm, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, greeting, metav1.GetOptions{})
 	if err != nil {

@@ -41,7 +41,8 @@ func (d *demo) watchPods(ctx context.Context) (*podWatch, error) {
 
 func (p *podWatch) stop() { p.events.Stop() }
 
-// follow tells until as many new pods are ready as old pods of the same Deployment were there, and those are gone.
+// follow tells until as many new pods are ready as old pods of the same Deployment were there, and
+// those are gone.
 func (p *podWatch) follow(ctx context.Context) error {
 	left := 0
 	for name := range p.old {
@@ -103,7 +104,8 @@ func (p *podWatch) knows(pod string) bool {
 	return old
 }
 
-// reads says what the pod has read, if its container prints that, and else what there is for it to read.
+// reads says what the pod has read, if its container prints that, and else what there is for it to
+// read.
 func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if p.d.real {
 		return p.printed(ctx, pod)
@@ -123,7 +125,8 @@ func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) (string, error) {
 	}
 }
 
-// printed is the line of the container's log about its variable. The container runs before it has printed anything.
+// printed is the line of the container's log about its variable. The container runs before it has
+// printed anything.
 func (p *podWatch) printed(ctx context.Context, pod *corev1.Pod) (string, error) {
 	name, _ := variable(pod)
 	value := ""
@@ -153,8 +156,8 @@ func variable(pod *corev1.Pod) (string, *corev1.ConfigMapKeySelector) {
 	return "", nil
 }
 
-// runsContainers tells a pod that a kubelet has started from one that only says that it is Ready: a container that was
-// started has an id, given by the runtime.
+// runsContainers tells a pod that a kubelet has started from one that only says that it is Ready: a
+// container that was started has an id, given by the runtime.
 func runsContainers(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.ContainerID != "" })
 }

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tellWrites tells which fields of the opted-in Deployment the API server has on record as written by Reroll.
+// tellWrites tells which fields of the opted-in Deployment the API server has on record as written
+// by Reroll.
 func (d *demo) tellWrites(ctx context.Context) error {
 	obj, err := d.client.AppsV1().Deployments(d.namespace.Name).Get(ctx, optedIn, metav1.GetOptions{})
 	if err != nil {
@@ -34,7 +35,8 @@ func (d *demo) tellWrites(ctx context.Context) error {
 	return nil
 }
 
-// leaves names what a managedFields tree ends in: annotations by their key, variables by their name.
+// leaves names what a managedFields tree ends in: annotations by their key, variables by their
+// name.
 func leaves(fields map[string]any) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

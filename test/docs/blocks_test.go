@@ -15,7 +15,8 @@ const root = "../.."
 type block struct {
 	page, language string
 	line           int // of the opening fence
-	// words stand behind the language, where no reader of the rendered page sees them, and say how the block is tried.
+	// words stand behind the language, where no reader of the rendered page sees them, and say how
+	// the block is tried.
 	words map[string]string
 	text  string
 }
@@ -48,11 +49,12 @@ func pages() ([]string, error) {
 	return found, nil
 }
 
-// notTried are the languages of blocks that are neither applied nor run. Any other has to be known, so that no block passes by
-// for the name of its language.
+// notTried are the languages of blocks that are neither applied nor run. Any other has to be known,
+// so that no block passes by for the name of its language.
 func notTried() []string { return []string{"", "go", "hcl", "json", "mermaid"} }
 
-// programs are what commands begin with: a block without a language that begins so was meant to be one.
+// programs are what commands begin with: a block without a language that begins so was meant to be
+// one.
 func programs() []string {
 	return []string{"argocd", "bin/helm", "bin/reroll", "curl", "docker", "flux", "git", "go", "helm", "kind", "kubectl", "kustomize", "make", "reroll"}
 }

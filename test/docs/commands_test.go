@@ -125,11 +125,13 @@ func (r *reader) interrupt(b *block, until string) {
 	}
 }
 
-// shownWithin bounds how long a page that is wrong keeps its test. What is right is there within seconds.
+// shownWithin bounds how long a page that is wrong keeps its test. What is right is there within
+// seconds.
 const shownWithin = 3 * time.Minute
 
-// compare runs each command of a block and compares what it says, once it says that: an event may come a moment later. A
-// line with "…" alone stands for any lines, or none. What is shown decides, and not the exit code, for many of these answer no.
+// compare runs each command of a block and compares what it says, once it says that: an event may
+// come a moment later. A line with "…" alone stands for any lines, or none. What is shown decides,
+// and not the exit code, for many of these answer no.
 func (r *reader) compare(b *block) {
 	r.Helper()
 	for part := range strings.SplitSeq("\n"+b.text, "\n$ ") {
@@ -167,8 +169,8 @@ func matches(shown, said string) bool {
 	return regexp.MustCompile(pattern.String() + "$").MatchString(strings.Join(masked(said), "\n") + "\n")
 }
 
-// masked are the lines without what differs from run to run: the names that Kubernetes gives to pods, times and durations,
-// and how wide a column is for them.
+// masked are the lines without what differs from run to run: the names that Kubernetes gives to
+// pods, times and durations, and how wide a column is for them.
 func masked(text string) []string {
 	var lines []string
 	pods := regexp.MustCompile(`-[0-9a-z]{8,10}-[0-9a-z]{5}\b`)

@@ -1,6 +1,7 @@
-// Package docs tries what the pages for users show: every block of YAML is applied and every command is run, on a real API
-// server, in the order of the page. How a block is tried that is not a manifest or a command by itself is said behind the
-// language of its fence, where no reader of the rendered page sees it:
+// Package docs tries what the pages for users show: every block of YAML is applied and every
+// command is run, on a real API server, in the order of the page. How a block is tried that is not
+// a manifest or a command by itself is said behind the language of its fence, where no reader of
+// the rendered page sees it:
 //
 //	yaml values        for the chart, which is installed with them
 //	yaml merge=FILE    a part of the object of the same kind in that file
@@ -13,8 +14,8 @@
 //	  then=FILE        a script that is run when it is ready
 //	  until=TEXT       it goes on until somebody presses Ctrl-C, which is done when it has said that
 //
-// What is tried elsewhere stands in testdata/elsewhere.txt, with the test. What is not tried at all stands in
-// testdata/exempt.txt, with the reason.
+// What is tried elsewhere stands in testdata/elsewhere.txt, with the test. What is not tried at all
+// stands in testdata/exempt.txt, with the reason.
 package docs
 
 import (
@@ -141,7 +142,8 @@ func (r *reader) programs(clients cluster.Clients) {
 	}
 }
 
-// copyRepository takes what a commit would hold, so that no command of a page writes where the tests stand.
+// copyRepository takes what a commit would hold, so that no command of a page writes where the
+// tests stand.
 func (r *reader) copyRepository() {
 	r.Helper()
 	cmd := exec.CommandContext(r.ctx, "bash", "-euo", "pipefail", "-c", `git ls-files -coz --exclude-standard | tar --create --null --files-from=- | tar --extract --directory="$0"`, r.clone)

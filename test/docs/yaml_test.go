@@ -56,7 +56,8 @@ func (r *reader) install(b *block) {
 	r.run("helm uninstall tried --namespace tried --wait")
 }
 
-// merged is the object of a file, with a part of it put in place. If the part names no kind, there has to be one object.
+// merged is the object of a file, with a part of it put in place. If the part names no kind, there
+// has to be one object.
 func merged(whole, part string) (string, error) {
 	var over map[string]any
 	if err := yaml.UnmarshalStrict([]byte(part), &over); err != nil {

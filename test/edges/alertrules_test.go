@@ -19,7 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// troubled is a Deployment whose new pod cannot be scheduled, so that its reload comes to no end, and one whose reloads do.
+// troubled is a Deployment whose new pod cannot be scheduled, so that its reload comes to no end,
+// and one whose reloads do.
 const troubled = `
 apiVersion: v1
 kind: ConfigMap
@@ -58,8 +59,8 @@ spec:
 
 // served are the metrics of controllers in trouble of all kinds.
 type served struct {
-	// calm is before anything happened, lacking while a Secret did not exist, troubled when pods did not follow, forbidden when
-	// permissions were taken away.
+	// calm is before anything happened, lacking while a Secret did not exist, troubled when pods
+	// did not follow, forbidden when permissions were taken away.
 	calm, lacking, troubled, forbidden string
 	// barred is one that started without any permission, again and again.
 	barred []string
@@ -177,7 +178,8 @@ func (p *place) rules() map[string]rule {
 	return all
 }
 
-// past is what a Prometheus has scraped, by a clock of our own: what is served stays the same for some minutes.
+// past is what a Prometheus has scraped, by a clock of our own: what is served stays the same for
+// some minutes.
 type past struct {
 	now     int64
 	scrapes []dashboard.Scrape

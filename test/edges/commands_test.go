@@ -35,8 +35,8 @@ func (p *place) command(words ...string) *exec.Cmd {
 	return cmd
 }
 
-// However many workloads there are, each kind of object is listed once, a page at a time, and which groups there are is asked
-// once.
+// However many workloads there are, each kind of object is listed once, a page at a time, and which
+// groups there are is asked once.
 func TestStatusOfManyAsksOnce(t *testing.T) {
 	p := install(t)
 	const many = 600
@@ -155,8 +155,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reroll-role}
 subjects: [{kind: ServiceAccount, name: reroll, namespace: NAMESPACE}]
 `
 
-// Each test has its controller on this cluster, so who looks for one finds many. What counts is which one watches the
-// namespace, and not its name.
+// Each test has its controller on this cluster, so who looks for one finds many. What counts is
+// which one watches the namespace, and not its name.
 func TestTheControllerThatWatchesTheNamespaceIsAsked(t *testing.T) {
 	p, outside := install(t), installOn(t, shared)
 	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(watchesFor, "NAMESPACE", outside.ns.Name)))

@@ -114,7 +114,8 @@ func TestAStartAsksForNoPodsButThoseOfReloadsUnderWay(t *testing.T) {
 	p.must(p.ns.Quiet(p.ctx))
 	p.must(c.Stop(p.ctx))
 
-	// The markers were reloaded a moment ago, and their status may not say yet that this has come to its end.
+	// The markers were reloaded a moment ago, and their status may not say yet that this has come
+	// to its end.
 	asked := func() int { return p.requested("list", "pods") - p.selected("marker", "") }
 	before := asked()
 	c = p.start()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A controller that watches all namespaces heeds the freeze of one, and only there. The freeze is older
-// than the controller, which records the data of the workload nevertheless.
+// A controller that watches all namespaces heeds the freeze of one, and only there. The freeze is
+// older than the controller, which records the data of the workload nevertheless.
 func TestAFreezeOfANamespaceHoldsNoOther(t *testing.T) {
 	p := installGlobally(t, asShipped)
 	ns, err := p.Harness.EmptyNamespace(p.ctx, "frozen")

@@ -61,8 +61,9 @@ func TestAThousandIdleWorkloadsAreNoLineInTheLog(t *testing.T) {
 
 func isAboutAMarker(line string) bool { return strings.Contains(line, "Changes detected in 'marker-") }
 
-// isAboutAnAPIServer reports whether a line says that a request failed and is tried again, as it does where a machine is too busy to
-// answer. How many there are does not follow from the number of workloads.
+// isAboutAnAPIServer reports whether a line says that a request failed and is tried again, as it
+// does where a machine is too busy to answer. How many there are does not follow from the number of
+// workloads.
 func isAboutAnAPIServer(line string) bool {
 	return strings.Contains(line, `"level":"warn"`) && strings.Contains(line, `"error":`)
 }

@@ -70,8 +70,8 @@ func TestALimitOfRequestsIsKept(t *testing.T) {
 	p.makeConfigMap("app", map[string]string{"colour": "green"})
 	p.makeDeployments(workloads, func(i int) *appsv1.Deployment { return optedIn(fmt.Sprintf("app-%d", i), "app") })
 
-	// How long it takes is measured from the outside and longer than it really was, so the most that is allowed only
-	// grows on a slow machine.
+	// How long it takes is measured from the outside and longer than it really was, so the most
+	// that is allowed only grows on a slow machine.
 	began := time.Now()
 	p.start("--adopt-rate=1000", fmt.Sprintf("--kube-api-qps=%d", qps), "--kube-api-burst=1")
 	p.awaitRequests("patch", "deployments", workloads)

@@ -1,5 +1,5 @@
-// Package edges runs the controller where sizes, numbers and moments are unusual: a thousand workloads, a source as
-// large as they come, a namespace on its way out.
+// Package edges runs the controller where sizes, numbers and moments are unusual: a thousand
+// workloads, a source as large as they come, a namespace on its way out.
 package edges
 
 import (

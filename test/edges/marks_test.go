@@ -16,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// marked is a Deployment with a variable as Reloader writes it, of a content that nobody knows any more.
+// marked is a Deployment with a variable as Reloader writes it, of a content that nobody knows any
+// more.
 func marked(name string) *appsv1.Deployment {
 	d := withPods(optedIn(name, name))
 	app := &d.Spec.Template.Spec.Containers[0]
@@ -85,8 +86,8 @@ func TestStaleMarksOfReloaderWhosePodsAreYounger(t *testing.T) {
 	}
 }
 
-// each returns when so many Deployments of the test are as they should be. It watches: to list a thousand of them again
-// and again would take the machine from those who are to bring it about.
+// each returns when so many Deployments of the test are as they should be. It watches: to list a
+// thousand of them again and again would take the machine from those who are to bring it about.
 func (p *place) each(what string, wanted int, is func(*appsv1.Deployment) bool) {
 	p.Helper()
 	for {

@@ -18,7 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// installGlobally gives the controller the permissions that it is shipped with for all namespaces, on a cluster of its own.
+// installGlobally gives the controller the permissions that it is shipped with for all namespaces,
+// on a cluster of its own.
 func installGlobally(t *testing.T, rules func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *place {
 	t.Helper()
 	t.Parallel()
@@ -65,22 +66,24 @@ var (
 	webConfig = harness.Ref{Kind: "configmap", Name: "web"}
 )
 
-// adopted returns when a workload has its ledger and its pods: what changes before Kubernetes has made the first revision
-// is part of that.
+// adopted returns when a workload has its ledger and its pods: what changes before Kubernetes has
+// made the first revision is part of that.
 func (p *place) adopted(ns *harness.Namespace, workload harness.Ref) {
 	p.Helper()
 	p.must(ns.AwaitReady(p.ctx, workload))
 	p.must(ns.AwaitAdopted(p.ctx, workload))
 }
 
-// rolled tells how often a workload has rolled when the controller has decided on everything before.
+// rolled tells how often a workload has rolled when the controller has decided on everything
+// before.
 func (p *place) rolled(ns *harness.Namespace, workload harness.Ref, want int) {
 	p.Helper()
 	p.must(p.ns.Quiet(p.ctx))
 	p.rolledSoFar(ns, workload, want)
 }
 
-// rolledSoFar compares how often a workload has rolled, whatever the controller has not decided on yet.
+// rolledSoFar compares how often a workload has rolled, whatever the controller has not decided on
+// yet.
 func (p *place) rolledSoFar(ns *harness.Namespace, workload harness.Ref, want int) {
 	p.Helper()
 	got, err := ns.Rolls(p.ctx, workload)
@@ -151,7 +154,8 @@ func TestANamespaceToWatchThatIsCreatedLater(t *testing.T) {
 	}
 }
 
-// hold keeps a namespace from vanishing while all else stays in it: pods are deleted before anything else is.
+// hold keeps a namespace from vanishing while all else stays in it: pods are deleted before
+// anything else is.
 func (p *place) hold(ns *harness.Namespace) {
 	p.Helper()
 	_, err := p.Admin.CoreV1().Pods(ns.Name).Create(p.ctx, &corev1.Pod{

@@ -92,12 +92,14 @@ func (p *place) namesWhatIsServed(ask *promql, s served) {
 	p.areServed(ask.ask(p, q), s.calm, s.troubled, s.forbidden)
 }
 
-// theDashboardShows checks each panel: it can be drawn, and each of its expressions finds something once in this past.
+// theDashboardShows checks each panel: it can be drawn, and each of its expressions finds something
+// once in this past.
 func (p *place) theDashboardShows(ask *promql, h *past, s served) {
 	p.Helper()
 	shipped, err := dashboard.Shipped()
 	p.must(err)
-	// Four times that are five minutes: this past changes seldom, and rates have to reach over the change.
+	// Four times that are five minutes: this past changes seldom, and rates have to reach over the
+	// change.
 	window := dashboard.Window{To: h.now, Step: 2 * interval, Scrape: 75, Namespace: "reroll|other"}
 	answers := ask.ask(p, shipped.Question(window, h.scrapes))
 	if len(answers) < 20 {

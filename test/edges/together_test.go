@@ -18,8 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// trackedManifest is what Argo CD manages, and beside it a Deployment that nobody does. That one waits for 2 s, as long
-// as Argo CD does between two waves, so its reload tells that they are over.
+// trackedManifest is what Argo CD manages, and beside it a Deployment that nobody does. That one
+// waits for 2 s, as long as Argo CD does between two waves, so its reload tells that they are over.
 const trackedManifest = `
 apiVersion: v1
 kind: ConfigMap
@@ -127,7 +127,8 @@ func complete(d *appsv1.Deployment) bool {
 	return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == 1 && d.Status.UpdatedReplicas == 1 && d.Status.AvailableReplicas == 1
 }
 
-// decidedRolls returns how often each of the Deployments has rolled, when the controller has decided on everything.
+// decidedRolls returns how often each of the Deployments has rolled, when the controller has
+// decided on everything.
 func (p *place) decidedRolls(workloads int) []int {
 	p.Helper()
 	p.must(p.ns.Quiet(p.ctx))
@@ -145,7 +146,8 @@ func (p *place) allRolls(workloads int) []int {
 	return rolls
 }
 
-// starts keeps which pods are there, with which content each was made, by the versions of the API server.
+// starts keeps which pods are there, with which content each was made, by the versions of the API
+// server.
 type starts struct {
 	mu      sync.Mutex
 	lost    error
@@ -236,7 +238,8 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 		}
 	}
 
-	// The same file with another content and another image: pods of the new image may have started with the old content.
+	// The same file with another content and another image: pods of the new image may have started
+	// with the old content.
 	p.must(p.ns.Apply(p.ctx, deploymentFirst(2)))
 	p.each("marked", workloads, func(d *appsv1.Deployment) bool { return len(d.Spec.Template.Spec.Containers[0].Env) == 1 })
 	p.awaitFresh(seen, workloads, "2")
@@ -285,7 +288,8 @@ func TestAdoptionDelaysNoLiveChange(t *testing.T) {
 	p.must(p.ns.AwaitReady(p.ctx, web))
 	p.each("there with a first revision", workloads+1, func(d *appsv1.Deployment) bool { return d.Status.ObservedGeneration > 0 })
 
-	// At this rate it takes longer than the patience of this test until all have their first ledger.
+	// At this rate it takes longer than the patience of this test until all have their first
+	// ledger.
 	p.start("--adopt-rate=0.1")
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))

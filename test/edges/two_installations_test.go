@@ -9,7 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// Each sees the ConfigMap of the other. The first one has adopted the workload, so the second one leaves it alone.
+// Each sees the ConfigMap of the other. The first one has adopted the workload, so the second one
+// leaves it alone.
 func TestTwoInstallationsWatchTheSameNamespaces(t *testing.T) {
 	p, outside := install(t), installOn(t, shared)
 	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(watchesFor, "NAMESPACE", outside.ns.Name)))

@@ -93,7 +93,8 @@ func (p *place) uninstall(flags ...string) (string, int) {
 	return own.String(), 0
 }
 
-// keyAlone is what a controller leaves that ran outside of a cluster: it holds no Lease and writes no ConfigMap about itself.
+// keyAlone is what a controller leaves that ran outside of a cluster: it holds no Lease and writes
+// no ConfigMap about itself.
 const keyAlone = `
 apiVersion: v1
 kind: Secret
@@ -121,7 +122,8 @@ func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 	}
 }
 
-// What is waited for is named at once, and when the time is over. A controller that starts meanwhile is found.
+// What is waited for is named at once, and when the time is over. A controller that starts
+// meanwhile is found.
 func TestStatusNamesTheControllerThatItWaitsFor(t *testing.T) {
 	p := install(t)
 	p.must(p.ns.Apply(p.ctx, shopManifest)) // beside two workloads of the harness

@@ -28,8 +28,9 @@ const (
 	single  = "single"
 )
 
-// TestHistories draws histories at random. REROLL_REAL_HISTORIES=n draws n of them; REROLL_SEED=n draws that one alone and
-// prints it. A seed fixes what users and faults do, and not how quickly the cluster follows.
+// TestHistories draws histories at random. REROLL_REAL_HISTORIES=n draws n of them; REROLL_SEED=n
+// draws that one alone and prints it. A seed fixes what users and faults do, and not how quickly
+// the cluster follows.
 func TestHistories(t *testing.T) {
 	began := time.Now()
 	first, count, alone := uint64(0), number(t, "REROLL_REAL_HISTORIES", drawn), false

@@ -45,7 +45,8 @@ type history struct {
 }
 
 const (
-	// leastSteps is how many steps users and faults take in a history, beside the starts that follow from them.
+	// leastSteps is how many steps users and faults take in a history, beside the starts that
+	// follow from them.
 	leastSteps = 20
 	// account is the ServiceAccount of the shipped manifest.
 	account = "reroll"
@@ -166,12 +167,14 @@ func (h *history) whileRuns(c *harness.Controller) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// settle returns when all that has happened was decided upon, and all that was decided has come to its end.
+// settle returns when all that has happened was decided upon, and all that was decided has come to
+// its end.
 func (h *history) settle(ctx context.Context) error {
 	if err := h.idle(ctx); err != nil {
 		return err
 	}
-	// What a worker had in its hands while nothing waited has been done when the markers have rolled.
+	// What a worker had in its hands while nothing waited has been done when the markers have
+	// rolled.
 	if err := h.ns.Quiet(ctx); err != nil {
 		return err
 	}

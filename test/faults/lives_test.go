@@ -36,7 +36,8 @@ func (h *history) kill() {
 	c.Kill()
 }
 
-// shot reports whether the present controller was killed, which one that was only asked to end has not been.
+// shot reports whether the present controller was killed, which one that was only asked to end has
+// not been.
 func (h *history) shot() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,8 +66,8 @@ func (h *history) end() {
 	}
 }
 
-// revive starts controllers until one stays alive and is ready. If a snapshot is held back meanwhile, something happens
-// before it is delivered.
+// revive starts controllers until one stays alive and is ready. If a snapshot is held back
+// meanwhile, something happens before it is delivered.
 func (h *history) revive(meanwhile func() error) error {
 	for !h.alive() {
 		if err := h.start(meanwhile); err != nil {

@@ -35,7 +35,8 @@ func TestAMistakeWrittenInAGapIsTold(t *testing.T) {
 		})
 		must(t, h.heard(gap.about, gap.mistake))
 
-		// Another gap in which nothing happens, and a mistake behind it that is told after all that came before.
+		// Another gap in which nothing happens, and a mistake behind it that is told after all that
+		// came before.
 		h.gapAbout(gap.resource, func() error { return nil })
 		const behind = "reroll.dev/setle"
 		must(t, h.ns.Annotate(h.ctx, gap.about, behind+"=1s"))
@@ -46,7 +47,8 @@ func TestAMistakeWrittenInAGapIsTold(t *testing.T) {
 	}
 }
 
-// gapAbout ends the watch of a resource for good. Before the snapshot that follows, something happens.
+// gapAbout ends the watch of a resource for good. Before the snapshot that follows, something
+// happens.
 func (h *history) gapAbout(resource string, meanwhile func() error) {
 	h.Helper()
 	done := make(chan error, 1)
@@ -63,7 +65,8 @@ func (h *history) gapAbout(resource string, meanwhile func() error) {
 	}
 }
 
-// served returns when the API server's cache has an annotation: a snapshot shows it then, and no event behind it.
+// served returns when the API server's cache has an annotation: a snapshot shows it then, and no
+// event behind it.
 func (h *history) served(ctx context.Context, resource, name, annotation string) error {
 	return h.until(ctx, func() (bool, error) {
 		cached := metav1.ListOptions{ResourceVersion: "0"}

@@ -34,7 +34,8 @@ func (h *history) newOracle() (*oracle, error) {
 	return o, h.ns.EachVersion(h.ctx, o.see, lost, "configmaps", "secrets", "pods", "deployments", "statefulsets", "daemonsets")
 }
 
-// judge is called at rest. Gapless tells that one controller ran all the time and saw everything in order.
+// judge is called at rest. Gapless tells that one controller ran all the time and saw everything in
+// order.
 func (o *oracle) judge(ctx context.Context, gapless bool) error {
 	now, pods, err := o.catchUp(ctx)
 	if err != nil {
@@ -53,8 +54,8 @@ func (o *oracle) judge(ctx context.Context, gapless bool) error {
 	return errors.Join(errs...)
 }
 
-// catchUp returns the version of the present and the pods of each workload by its name, once all that has led to
-// them was seen.
+// catchUp returns the version of the present and the pods of each workload by its name, once all
+// that has led to them was seen.
 func (o *oracle) catchUp(ctx context.Context) (uint64, map[string][]corev1.Pod, error) {
 	core, apps, ns := shared.Admin.CoreV1(), shared.Admin.AppsV1(), o.ns.Name
 	var now uint64

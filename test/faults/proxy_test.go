@@ -45,8 +45,9 @@ type rule struct {
 	do    func(*exchange)
 }
 
-// proxy stands between the controllers of one history and the API server, and has the permissions of their account. It works
-// on requests as a whole, and on the events of a watch without reading them.
+// proxy stands between the controllers of one history and the API server, and has the permissions
+// of their account. It works on requests as a whole, and on the events of a watch without reading
+// them.
 type proxy struct {
 	upstream  *url.URL
 	transport http.RoundTripper
@@ -60,13 +61,15 @@ type proxy struct {
 	mu      sync.Mutex
 	rules   []rule
 	streams []*stream
-	// gate is closed to let go on what is held back, and lateGate for patches whose sender does not wait any more.
+	// gate is closed to let go on what is held back, and lateGate for patches whose sender does not
+	// wait any more.
 	gate, lateGate chan struct{}
 	// caught has a value when a snapshot is being held back.
 	caught chan struct{}
 	// changed is closed and made anew when a fault has struck.
 	changed chan struct{}
-	// busy counts requests about workloads and pods that have not ended, those included that nobody waits for any more.
+	// busy counts requests about workloads and pods that have not ended, those included that nobody
+	// waits for any more.
 	busy int
 	// gaps counts snapshots: after one, what happened in between was not seen.
 	gaps int
@@ -235,7 +238,8 @@ func (p *proxy) held() (gate, lateGate <-chan struct{}) {
 	return p.gate, p.lateGate
 }
 
-// waiting tells how many faults wait for a request of these kinds, and returns what is closed when that changes.
+// waiting tells how many faults wait for a request of these kinds, and returns what is closed when
+// that changes.
 func (p *proxy) waiting(kinds ...kind) (int, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

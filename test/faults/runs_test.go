@@ -37,7 +37,8 @@ func runWays() map[string]func(*exchange) {
 	}
 }
 
-// Whatever dies between which two writes: one change is one run, no run is lost and none comes twice.
+// Whatever dies between which two writes: one change is one run, no run is lost and none comes
+// twice.
 func TestACronJobRunsOnceWhateverDies(t *testing.T) {
 	t.Parallel()
 	runsOnce(t, harness.Ref{Kind: "cronjob", Name: "report"}, 3, `
@@ -61,7 +62,8 @@ spec:
 `)
 }
 
-// cleanedAway returns when Kubernetes has deleted every Job that has run, which the next controller then cannot find.
+// cleanedAway returns when Kubernetes has deleted every Job that has run, which the next controller
+// then cannot find.
 func (h *history) cleanedAway() error {
 	return h.until(h.ctx, func() (bool, error) {
 		jobs, err := shared.Admin.BatchV1().Jobs(h.ns.Name).List(h.ctx, metav1.ListOptions{})
@@ -77,7 +79,8 @@ func (h *history) cleanedAway() error {
 	})
 }
 
-// strikeWrite edits what a workload reads, and returns when the n-th write that follows has met its fault.
+// strikeWrite edits what a workload reads, and returns when the n-th write that follows has met its
+// fault.
 func (h *history) strikeWrite(t *testing.T, n int, about string, way func(*exchange), workload harness.Ref) {
 	t.Helper()
 	struck := make(chan struct{})
@@ -172,8 +175,8 @@ func runsOnce(t *testing.T, workload harness.Ref, writes int, manifest string) {
 	}
 }
 
-// The same of a Job, which is deleted in between. It goes away as soon as it has ended, so that whoever takes one that has
-// run for one that was lost makes it twice.
+// The same of a Job, which is deleted in between. It goes away as soon as it has ended, so that
+// whoever takes one that has run for one that was lost makes it twice.
 func TestAJobIsMadeAgainOnceWhateverDies(t *testing.T) {
 	t.Parallel()
 	const writes = 7
@@ -223,7 +226,8 @@ func TestAJobIsMadeAgainOnceWhateverDies(t *testing.T) {
 	}
 }
 
-// A Job that goes before the copy says that we delete it has gone by itself, or by its user: nobody makes it again.
+// A Job that goes before the copy says that we delete it has gone by itself, or by its user: nobody
+// makes it again.
 func TestAJobThatGoesBeforeItIsDeletedStaysAway(t *testing.T) {
 	t.Parallel()
 	workload := harness.Ref{Kind: "job", Name: "load"}

@@ -61,7 +61,8 @@ func (h *history) requestsFail() error {
 	return h.awaitStruck(h.rolledFor(src), markPatch)
 }
 
-// firstReload is the one that is bound to write an event, since there was none before that it could be counted with.
+// firstReload is the one that is bound to write an event, since there was none before that it could
+// be counted with.
 func (h *history) firstReload() error {
 	h.armAny(1, eventWrite)
 	if err := h.requestsFail(); err != nil {
@@ -70,8 +71,8 @@ func (h *history) firstReload() error {
 	return h.awaitStruck(never, eventWrite)
 }
 
-// hardStart is a change while nobody is there, and a controller that is killed while it starts. The next one cannot have
-// seen the change, so it is bound to ask for pods.
+// hardStart is a change while nobody is there, and a controller that is killed while it starts. The
+// next one cannot have seen the change, so it is bound to ask for pods.
 func (h *history) hardStart() error {
 	src := h.source()
 	h.end()
@@ -90,7 +91,8 @@ func (h *history) hardStart() error {
 	return h.awaitStruck(never, leaseWrite)
 }
 
-// renewalsFail is in one of how many histories the lease cannot be renewed once: that is waited for by the second.
+// renewalsFail is in one of how many histories the lease cannot be renewed once: that is waited for
+// by the second.
 const renewalsFail = 4
 
 // killedAboutPatch is a change whose patch the controller does not outlive.
@@ -211,7 +213,8 @@ func (h *history) armAny(count int, kinds ...kind) {
 	}
 }
 
-// armOne lets one of these wait. They take turns, and each history begins with another: a few histories meet all.
+// armOne lets one of these wait. They take turns, and each history begins with another: a few
+// histories meet all.
 func (h *history) armOne(rules []rule) {
 	first := rules[0].fault
 	r := rules[(h.seed+h.turns[first])%uint64(len(rules))]
@@ -220,14 +223,15 @@ func (h *history) armOne(rules []rule) {
 	h.proxy.arm(r)
 }
 
-// pause lets some time go by, so that what comes next meets the controller anywhere in what it does. It waits for nothing,
-// and no verdict depends on how long it is. A condition could not take its place: what is met then would always be the same.
+// pause lets some time go by, so that what comes next meets the controller anywhere in what it
+// does. It waits for nothing, and no verdict depends on how long it is. A condition could not take
+// its place: what is met then would always be the same.
 func (h *history) pause(most int) {
 	time.Sleep(time.Duration(h.rand.IntN(most)) * time.Millisecond)
 }
 
-// awaitStruck returns when no fault waits any more for requests of these kinds, and a controller runs; or when all is
-// done that such requests are made for.
+// awaitStruck returns when no fault waits any more for requests of these kinds, and a controller
+// runs; or when all is done that such requests are made for.
 func (h *history) awaitStruck(done func() bool, kinds ...kind) error {
 	given := time.NewTimer(struckWithin)
 	defer given.Stop()
@@ -259,5 +263,6 @@ func (h *history) awaitStruck(done func() bool, kinds ...kind) error {
 // heldFor is when what is held back is let go, if nothing else happens.
 const heldFor = 200 * time.Millisecond
 
-// struckWithin is when a fault is given up. It then is not counted, and what is wrong shows at rest.
+// struckWithin is when a fault is given up. It then is not counted, and what is wrong shows at
+// rest.
 const struckWithin = 10 * time.Second

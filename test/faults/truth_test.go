@@ -124,8 +124,8 @@ func (o *truth) present(src harness.Ref) content {
 	return all[len(all)-1]
 }
 
-// under is the content that a pod has which was created in a version. While a source is not there, no container starts:
-// the pod waits for the next content.
+// under is the content that a pod has which was created in a version. While a source is not there,
+// no container starts: the pod waits for the next content.
 func (o *truth) under(src harness.Ref, version uint64) content {
 	all := o.contents[src]
 	i, found := slices.BinarySearchFunc(all, version, func(c content, v uint64) int {
@@ -150,7 +150,8 @@ func (o *truth) under(src harness.Ref, version uint64) content {
 	return content{gone: true}
 }
 
-// rolledFor reports whether every workload that uses a source was reloaded since its content changed last.
+// rolledFor reports whether every workload that uses a source was reloaded since its content
+// changed last.
 func (o *truth) rolledFor(src harness.Ref) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -200,7 +200,8 @@ func (h *history) release(w workload) error {
 	return errors.Join(h.editTemplate(w), h.edit(src))
 }
 
-// makeAgain deletes a source and makes one of the same name with other content, with or without something in between.
+// makeAgain deletes a source and makes one of the same name with other content, with or without
+// something in between.
 func (h *history) makeAgain(src harness.Ref) error {
 	h.step("delete %s", src)
 	if err := h.ns.Delete(h.ctx, src); err != nil {

@@ -54,7 +54,8 @@ func (p *place) create(manifest *unstructured.Unstructured) *application {
 	return &application{place: p, Application: app}
 }
 
-// ignore makes it leave alone the annotations of the controller on objects of these groups and kinds.
+// ignore makes it leave alone the annotations of the controller on objects of these groups and
+// kinds.
 func (a *application) ignore(kinds ...string) {
 	a.Helper()
 	var rules, expressions []any

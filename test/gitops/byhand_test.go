@@ -7,8 +7,9 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// An edit by hand that self-heal puts back at once rolls nothing, as the demo shows (see the folder beside). One that is
-// put back when Reroll has rolled for it is a change, and putting it back is another.
+// An edit by hand that self-heal puts back at once rolls nothing, as the demo shows (see the folder
+// beside). One that is put back when Reroll has rolled for it is a change, and putting it back is
+// another.
 func TestAnEditByHandThatIsPutBackLater(t *testing.T) {
 	p := newPlace(t)
 	source, web := harness.Ref{Kind: "configmap", Name: "settings"}, harness.Ref{Kind: "deployment", Name: "web"}

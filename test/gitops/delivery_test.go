@@ -82,7 +82,8 @@ type delivery struct {
 // watchedOn is how long an Application is watched after the last rollout.
 const watchedOn = time.Minute
 
-// What a commit changes reaches all pods, by one rollout, and Argo CD has nothing to find fault with.
+// What a commit changes reaches all pods, by one rollout, and Argo CD has nothing to find fault
+// with.
 func TestAChangedSourceReachesThePods(t *testing.T) {
 	for _, d := range []delivery{
 		{name: "canary", kind: "rollout", manifest: rolloutOf(canary), selfHeal: true},
@@ -127,8 +128,8 @@ func (d delivery) play(p *place) {
 	p.must(p.ns.AwaitFresh(p.ctx, web, source))
 	rolled := time.Now()
 
-	// Had Argo CD anything against what was written, it would say so now, and act. What it does then would be seen by
-	// the controller, which decides, and by the third comparison.
+	// Had Argo CD anything against what was written, it would say so now, and act. What it does
+	// then would be seen by the controller, which decides, and by the third comparison.
 	app.refresh()
 	app.refresh()
 	p.must(p.ns.Quiet(p.ctx))
@@ -155,7 +156,8 @@ func (d delivery) play(p *place) {
 	}
 }
 
-// once checks that a workload of two pods was rolled once, and no pod more was made than that takes.
+// once checks that a workload of two pods was rolled once, and no pod more was made than that
+// takes.
 func (p *place) once(web harness.Ref) {
 	p.Helper()
 	rolls, err := p.ns.Rolls(p.ctx, web)

@@ -13,8 +13,8 @@ type drift struct {
 	object, why string
 }
 
-// drifts judges what was seen since a commit: an object differs from Git only if the commit changed it, and only until it is
-// first seen to be the same.
+// drifts judges what was seen since a commit: an object differs from Git only if the commit changed
+// it, and only until it is first seen to be the same.
 func drifts(seen []*argocd.State, revision string, changed ...string) []drift {
 	var found []drift
 	note := func(d drift) {

@@ -25,8 +25,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// flux stands for the source-controller: it serves what Git would hold, and says so in a GitRepository. The
-// kustomize-controller applies it, and tells of drift nowhere but in its log.
+// flux stands for the source-controller: it serves what Git would hold, and says so in a
+// GitRepository. The kustomize-controller applies it, and tells of drift nowhere but in its log.
 func flux() tool {
 	return func(p *place) deployer {
 		p.Helper()

@@ -63,8 +63,8 @@ type asker struct {
 	first string
 }
 
-// example is a manifest of examples/postsync, with this namespace in the place of both that it names: the controller of a test
-// is beside what it rolls.
+// example is a manifest of examples/postsync, with this namespace in the place of both that it
+// names: the controller of a test is beside what it rolls.
 func (p *place) example(name string) string {
 	p.Helper()
 	text, err := os.ReadFile(filepath.Join(hookExample, name))
@@ -94,7 +94,8 @@ func (p *place) inHaste() string {
 	return p.replaced(p.hook(), "--wait=5m", "--wait=30s")
 }
 
-// ask deploys an app with the hook, which may do all that the example says. Its first sync succeeds.
+// ask deploys an app with the hook, which may do all that the example says. Its first sync
+// succeeds.
 func (p *place) ask() *asker {
 	p.Helper()
 	p.must(p.ns.Apply(p.ctx, p.example("digest-key.yaml")))
@@ -180,8 +181,8 @@ func (a *asker) end(revision string) *argocd.State {
 	return state
 }
 
-// answered runs the hook of a sync to its end, and returns its log when Argo CD has drawn the conclusion that belongs to an exit
-// code.
+// answered runs the hook of a sync to its end, and returns its log when Argo CD has drawn the
+// conclusion that belongs to an exit code.
 func (a *asker) answered(revision string, want int) string {
 	a.Helper()
 	c := a.run()

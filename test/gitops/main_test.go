@@ -1,5 +1,5 @@
-// Package gitops runs the controller beside the programs that deploy what it rolls: Argo CD, Flux, Helm and kubectl, on a
-// real API server with the real controllers.
+// Package gitops runs the controller beside the programs that deploy what it rolls: Argo CD, Flux,
+// Helm and kubectl, on a real API server with the real controllers.
 package gitops
 
 import (
@@ -103,11 +103,12 @@ func (p *place) must(err error) {
 	}
 }
 
-// beyondASync is for tests of what Argo CD does before the controller reloads: on a busy machine, a sync takes longer than the
-// default settle period.
+// beyondASync is for tests of what Argo CD does before the controller reloads: on a busy machine, a
+// sync takes longer than the default settle period.
 const beyondASync = "--settle-gitops=20s"
 
-// start runs the controller as it is installed, with nothing configured but these flags, and returns when it has decided on what is there.
+// start runs the controller as it is installed, with nothing configured but these flags, and
+// returns when it has decided on what is there.
 func (p *place) start(flags ...string) *harness.Controller {
 	p.Helper()
 	p.must(p.ns.Mark(p.ctx))
@@ -131,8 +132,8 @@ func (p *place) start(flags ...string) *harness.Controller {
 	return c
 }
 
-// rendered is what the chart installs here when nothing is set, but that it is for one namespace: each test has its own. Helm
-// asks the cluster what it serves, as it does when it installs.
+// rendered is what the chart installs here when nothing is set, but that it is for one namespace:
+// each test has its own. Helm asks the cluster what it serves, as it does when it installs.
 func (p *place) rendered() string {
 	p.Helper()
 	clients, err := p.clients()

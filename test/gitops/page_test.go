@@ -10,7 +10,8 @@ import (
 
 const page = "../../docs/how-to/gitops.md"
 
-// told are the rows of the table of the page by what stands in their first cell, with those that they sum up.
+// told are the rows of the table of the page by what stands in their first cell, with those that
+// they sum up.
 func told() map[string][]string {
 	return map[string][]string{
 		"Argo CD, client-side apply":                 {"Argo CD, client-side"},

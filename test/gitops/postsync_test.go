@@ -19,8 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// A sync is over when no pod is left that was there before, though Argo CD would be content as soon as the ConfigMap is applied
-// and the Deployment still healthy.
+// A sync is over when no pod is left that was there before, though Argo CD would be content as soon
+// as the ConfigMap is applied and the Deployment still healthy.
 func TestASyncSucceedsWhenThePodsFollow(t *testing.T) {
 	p := newPlace(t)
 	controller := p.start()
@@ -70,8 +70,8 @@ func TestASyncSucceedsWhenThePodsFollow(t *testing.T) {
 	a.judgePermissions()
 }
 
-// judgePermissions compares what the hook has asked for with what the example gives it: nothing was refused, and nothing is given that
-// it does not use.
+// judgePermissions compares what the hook has asked for with what the example gives it: nothing was
+// refused, and nothing is given that it does not use.
 func (a *asker) judgePermissions() {
 	a.Helper()
 	used, denied := map[string]bool{}, map[string]bool{}
@@ -97,7 +97,9 @@ func (a *asker) judgePermissions() {
 	}
 }
 
-// A quota leaves no room for a third pod of web, but for several of the hook: it may count one a while after its end. Argo CD finds web healthy when the hook begins: nothing has changed there yet.
+// A quota leaves no room for a third pod of web, but for several of the hook: it may count one a
+// while after its end. Argo CD finds web healthy when the hook begins: nothing has changed there
+// yet.
 func TestASyncFailsWhenPodsDoNotFollow(t *testing.T) {
 	p := newPlace(t)
 	p.must(p.ns.Apply(p.ctx, `
@@ -110,7 +112,8 @@ spec: {hard: {requests.cpu: 1000m}, scopes: [NotBestEffort]}
 	a := p.ask()
 
 	revision := a.commit("another greeting", files{"web.yaml": hookedApp("good morning", "once"), "reroll-status.yaml": p.inHaste()})
-	// The image takes long to be pulled, so that what is answered does not depend on how fast the rest is.
+	// The image takes long to be pulled, so that what is answered does not depend on how fast the
+	// rest is.
 	p.must(harness.Await(p.ctx, "a ReplicaSet that may make no pod", func(ctx context.Context) error {
 		web, err := p.Admin.AppsV1().Deployments(p.ns.Name).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
@@ -167,8 +170,9 @@ func TestASyncFailsWhenNobodyCanTell(t *testing.T) {
 	a.says(a.answered(a.commit("fewer permissions", files{"reroll-status.yaml": blind}), 2), "unknown", "You may not list secrets.")
 }
 
-// Without the key of the controller nothing follows from a Secret, whether it was ever written again or not. With the key, one that
-// is written without its data being changed is told from one that has changed.
+// Without the key of the controller nothing follows from a Secret, whether it was ever written
+// again or not. With the key, one that is written without its data being changed is told from one
+// that has changed.
 func TestASecretIsComparedByTheKeyAlone(t *testing.T) {
 	p := newPlace(t)
 	p.start()
@@ -184,7 +188,8 @@ func TestASecretIsComparedByTheKeyAlone(t *testing.T) {
 	}
 }
 
-// The strictest namespaces take the pod, it runs what the controller runs, and gives up before the Job is ended.
+// The strictest namespaces take the pod, it runs what the controller runs, and gives up before the
+// Job is ended.
 func TestTheHookFitsWhereItGoes(t *testing.T) {
 	p := newPlace(t)
 	restricted := []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)

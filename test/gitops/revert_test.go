@@ -56,7 +56,8 @@ func (d *disputed) begin(flags ...string) *harness.Controller {
 	return c
 }
 
-// ends lets rollouts end, and returns when all pods have the content and the controller has nothing left to do.
+// ends lets rollouts end, and returns when all pods have the content and the controller has nothing
+// left to do.
 func (d *disputed) ends() {
 	d.Helper()
 	d.must(d.Admin.CoreV1().ResourceQuotas(d.ns.Name).Delete(d.ctx, "two", metav1.DeleteOptions{}))
@@ -99,7 +100,8 @@ func (d *disputed) told(reason, pattern string) string {
 	return found
 }
 
-// counts checks how often the workload was told about and written to, once all that was seen was acted upon.
+// counts checks how often the workload was told about and written to, once all that was seen was
+// acted upon.
 func (d *disputed) counts(writes int, events map[string]int) {
 	d.Helper()
 	d.must(d.ns.Quiet(d.ctx))
@@ -139,8 +141,9 @@ func notes(events []eventsv1.Event) string {
 	return strings.Join(all, "\n")
 }
 
-// A Rollout that is marked by a variable, under self-heal: what users of Reloader lose days to. The variable is wiped while
-// all calls succeed and the Application says Synced; the pods are asked, and the second mark is one that stays.
+// A Rollout that is marked by a variable, under self-heal: what users of Reloader lose days to. The
+// variable is wiped while all calls succeed and the Application says Synced; the pods are asked,
+// and the second mark is one that stays.
 func TestAVariableThatSelfHealTakesFromARollout(t *testing.T) {
 	d := newPlace(t).disputed("rollout")
 	repo := d.newRepository()
@@ -170,7 +173,8 @@ func TestAVariableThatSelfHealTakesFromARollout(t *testing.T) {
 	d.counts(4, map[string]int{"Reloaded": 3, "Reverted": 1, "NotRolled": 0})
 }
 
-// Replace=true takes away whatever a Deployment is marked by. The event has a rule, and with it pasted a mark stays.
+// Replace=true takes away whatever a Deployment is marked by. The event has a rule, and with it
+// pasted a mark stays.
 func TestTheRuleToPasteWorks(t *testing.T) {
 	d := newPlace(t).disputed("deployment")
 	d.must(d.ns.Apply(d.ctx, greeting("hello")))
@@ -212,8 +216,8 @@ func TestTheRuleToPasteWorks(t *testing.T) {
 	d.counts(before+1, map[string]int{"Reloaded": 3, "Reverted": 1, "NotRolled": 1})
 }
 
-// A Rollout has one mark that can stay with Argo CD, and Replace=true takes that, too. One try, and what to change; with that
-// changed, the next content reaches the pods.
+// A Rollout has one mark that can stay with Argo CD, and Replace=true takes that, too. One try, and
+// what to change; with that changed, the next content reaches the pods.
 func TestReplaceOfARollout(t *testing.T) {
 	d := newPlace(t).disputed("rollout")
 	d.must(d.ns.Apply(d.ctx, greeting("hello")))
@@ -228,7 +232,8 @@ func TestReplaceOfARollout(t *testing.T) {
 	app.sync(revision, "Replace=true")
 	d.told("NotRolled", `^Not rolled: Argo CD \(probably\) removed every mark; 2 of 2 Pods still use the previous [A-Za-z]+ 'settings'\. Remove Replace=true, or .* from what Argo CD applies`)
 	app.sync(revision, "Replace=true")
-	// The first ledger, the reload, and the ledger again, which the sync took away with the mark. It is written once in an hour.
+	// The first ledger, the reload, and the ledger again, which the sync took away with the mark.
+	// It is written once in an hour.
 	d.counts(3, map[string]int{"Reloaded": 1, "Reverted": 0, "NotRolled": 1})
 
 	d.must(app.Patch(d.ctx, map[string]any{"spec": map[string]any{"syncPolicy": map[string]any{"syncOptions": nil}}}))
@@ -239,8 +244,8 @@ func TestReplaceOfARollout(t *testing.T) {
 	d.counts(4, map[string]int{"Reloaded": 2, "Reverted": 0, "NotRolled": 1})
 }
 
-// Somebody has copied a Rollout from the cluster into Git, with our annotation. That is read beforehand and told; there is
-// nothing else to try.
+// Somebody has copied a Rollout from the cluster into Git, with our annotation. That is read
+// beforehand and told; there is nothing else to try.
 func TestAnAnnotationThatGitOwns(t *testing.T) {
 	d := newPlace(t).disputed("rollout")
 	d.must(d.ns.Apply(d.ctx, greeting("hello")))

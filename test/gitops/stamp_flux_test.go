@@ -13,7 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// Flux starts no program of others, so what is stamped is what it fetches, as docs/how-to/stamp.md says: here by the line for CI.
+// Flux starts no program of others, so what is stamped is what it fetches, as docs/how-to/stamp.md
+// says: here by the line for CI.
 func TestFluxBringsWhatWasStampedBefore(t *testing.T) {
 	p := newPlace(t)
 	d := flux()(p)

@@ -19,8 +19,8 @@ func (a *stampedApp) parameters(all ...map[string]any) {
 	a.must(a.Patch(a.ctx, map[string]any{"spec": map[string]any{"source": map[string]any{"plugin": map[string]any{"parameters": all}}}}))
 }
 
-// The plugin takes the files that Argo CD would take, and renders a chart with what Argo CD would give it: however it is written,
-// the same data is the same stamp, and nothing rolls.
+// The plugin takes the files that Argo CD would take, and renders a chart with what Argo CD would
+// give it: however it is written, the same data is the same stamp, and nothing rolls.
 func TestAPluginOfArgoCDTakesWhatArgoCDTakes(t *testing.T) {
 	p := newPlace(t)
 	repo := p.newRepository()
@@ -43,7 +43,8 @@ func TestAPluginOfArgoCDTakesWhatArgoCDTakes(t *testing.T) {
 	is("folders below", stamp, rolls)
 	a.refuses("a key twice", `base/settings.yml:6: key "data" is here a second time`, files{"base/settings.yml": stampedSettings + "data: {}\n"})
 
-	// A chart, of which the ConfigMap is in another one that its lock names, with values of the repository.
+	// A chart, of which the ConfigMap is in another one that its lock names, with values of the
+	// repository.
 	chart := files{"base/settings.yml": "", "web page.json": "", "values.yaml": "", "notes.txt": "", "env/hello.yaml": "base: {greeting: hello}\n"}
 	maps.Copy(chart, a.chart())
 	a.parameters(map[string]any{"name": "values-files", "array": []any{"env/hello.yaml"}})

@@ -100,7 +100,8 @@ func (p *place) deployStamped(repo *repository) *stampedApp {
 	return &stampedApp{application: p.create(&unstructured.Unstructured{Object: manifest}), repo: repo}
 }
 
-// brings commits, and returns the stamp when Argo CD has brought that, with how often web has rolled since the beginning.
+// brings commits, and returns the stamp when Argo CD has brought that, with how often web has
+// rolled since the beginning.
 func (a *stampedApp) brings(message string, changed files) (stamp string, rolls int) {
 	a.Helper()
 	revision := a.repo.commit(message, changed)
@@ -127,7 +128,8 @@ func (a *stampedApp) web() (stamp string, rolls int) {
 	return present.Spec.Template.Annotations["checksum/config"], rolls
 }
 
-// refuses commits what cannot be rendered, and returns when Argo CD has said so. Nothing is touched.
+// refuses commits what cannot be rendered, and returns when Argo CD has said so. Nothing is
+// touched.
 func (a *stampedApp) refuses(message, because string, changed files) {
 	a.Helper()
 	stamp, rolls := a.web()
@@ -150,7 +152,8 @@ func (a *stampedApp) refuses(message, because string, changed files) {
 	}
 }
 
-// No controller is there at first: the stamp alone rolls. With one beside it, a change is still one rollout.
+// No controller is there at first: the stamp alone rolls. With one beside it, a change is still one
+// rollout.
 func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	p := newPlace(t)
 	repo := p.newRepository()
@@ -182,7 +185,8 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	a.refuses("a file that is not there", "missing.yaml", files{"Kustomization": "resources: [missing.yaml, " + settings + ", web.yaml]\n"})
 }
 
-// The patch of docs/how-to/stamp.md is for the Deployment that Argo CD ships in the version of these tests.
+// The patch of docs/how-to/stamp.md is for the Deployment that Argo CD ships in the version of
+// these tests.
 func TestTheSidecarFitsTheRepoServer(t *testing.T) {
 	p := newPlace(t)
 	clients, err := p.clients()

@@ -16,7 +16,8 @@ import (
 // outcome is what becomes of a write when the tool that deployed the workload goes on.
 type outcome string
 
-// The unchanged manifest is applied first, then one with another label of the workload, then one with another image.
+// The unchanged manifest is applied first, then one with another label of the workload, then one
+// with another image.
 const (
 	kept      outcome = "kept"
 	taken     outcome = "taken away by the next apply"
@@ -31,8 +32,8 @@ const (
 	none outcome = ""
 )
 
-// outcomes are those of one kind of workload: a variable of a container, an annotation of the pod template, the ledger, and
-// the time that restarts a Rollout.
+// outcomes are those of one kind of workload: a variable of a container, an annotation of the pod
+// template, the ledger, and the time that restarts a Rollout.
 type outcomes struct {
 	variable, annotation, ledger, restart outcome
 }
@@ -45,7 +46,8 @@ func (o outcomes) of(w write) outcome {
 type row struct {
 	name string
 	tool tool
-	// template stands in the pod templates that the tool has, and env in their containers in the place of a variable.
+	// template stands in the pod templates that the tool has, and env in their containers in the
+	// place of a variable.
 	template, env string
 	// rollout has variables of its own, and bare has none.
 	deployment, rollout, bare outcomes
@@ -77,7 +79,8 @@ func table() []row {
 			name: "Argo CD, env null in Git", tool: argoCD(), env: "env: null",
 			deployment: outcomes{notedTaken, kept, kept, none}, rollout: noVariable, bare: noVariable,
 		},
-		// No Rollouts: with RespectIgnoreDifferences, whatever the rule is about, Argo CD does not change their containers any more.
+		// No Rollouts: with RespectIgnoreDifferences, whatever the rule is about, Argo CD does not
+		// change their containers any more.
 		{
 			// Where Git has no annotation at all in the pod template, the rule is of no use.
 			name: "Argo CD, Replace=true, ignoring the annotations", tool: ignoring("Replace=true"),
@@ -130,8 +133,8 @@ func (r row) subjects() []subject {
 	return slices.DeleteFunc(found, func(s subject) bool { return s.want == none })
 }
 
-// strays are changed by hand, after the writes. A tool that has seen that has seen the writes, since changes of one kind come in
-// their order.
+// strays are changed by hand, after the writes. A tool that has seen that has seen the writes,
+// since changes of one kind come in their order.
 func (r row) strays() []subject {
 	strays := []subject{{kind: "Deployment", name: "deployment-stray"}}
 	if r.rollout != (outcomes{}) {
@@ -189,7 +192,8 @@ func (r row) playOn(t *testing.T, on *site) {
 	}
 }
 
-// earlierTable is the same for Rollouts up to version 1.8, whose lists are one value for the API server, too.
+// earlierTable is the same for Rollouts up to version 1.8, whose lists are one value for the API
+// server, too.
 func earlierTable() []row {
 	var (
 		builtIn       = outcomes{kept, kept, kept, none}
@@ -219,7 +223,8 @@ func TestWhatBecomesOfAWriteOfAnEarlierRollout(t *testing.T) {
 	}
 }
 
-// refuse plays it with one workload alone, since nothing that is applied together with it comes through.
+// refuse plays it with one workload alone, since nothing that is applied together with it comes
+// through.
 func (r row) refuse(p *place, s subject) {
 	d := r.tool(p)
 	manifest := s.manifest(r.template, "one", "web:1") + "\n"

@@ -17,7 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// tool brings a manifest into the namespace of a test, all of it each time, and returns when that is done.
+// tool brings a manifest into the namespace of a test, all of it each time, and returns when that
+// is done.
 type tool func(p *place) deployer
 
 type deployer interface {
@@ -36,7 +37,8 @@ func argoCD(options ...any) tool {
 	return func(p *place) deployer { return &argoCDUser{place: p, repo: p.newRepository(), options: options} }
 }
 
-// ignoring leaves the annotations of the controller alone, by the rule that its events tell to paste.
+// ignoring leaves the annotations of the controller alone, by the rule that its events tell to
+// paste.
 func ignoring(options ...any) tool {
 	return func(p *place) deployer {
 		return &argoCDUser{place: p, repo: p.newRepository(), options: append(options, "RespectIgnoreDifferences=true"), ignores: true}

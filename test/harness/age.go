@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AwaitAge returns when an object is older than that by the clock of the API server, which notes when objects are made.
+// AwaitAge returns when an object is older than that by the clock of the API server, which notes
+// when objects are made.
 func (n *Namespace) AwaitAge(ctx context.Context, ref Ref, age time.Duration) error {
 	obj, err := n.Get(ctx, ref)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 // applier is the field manager of Apply: what kubectl apply --server-side calls itself.
 const applier = "kubectl"
 
-// Apply applies every document of a YAML text in its order, server-side. As the tools of GitOps do, it takes fields
-// back that somebody else has set since. ${NS} in the text stands for the namespace.
+// Apply applies every document of a YAML text in its order, server-side. As the tools of GitOps do,
+// it takes fields back that somebody else has set since. ${NS} in the text stands for the
+// namespace.
 func (n *Namespace) Apply(ctx context.Context, manifest string) error {
 	objects, err := parseObjects(strings.ReplaceAll(manifest, "${NS}", n.Name))
 	if err != nil {

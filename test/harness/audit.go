@@ -22,15 +22,17 @@ type Request struct {
 	Status     struct{ Code int } `json:"responseStatus"`
 }
 
-// Requests are those that the accounts of the namespace have made, the controller's, as the audit log of the API server
-// holds them. A watch is among them from its beginning, all others when they are answered.
+// Requests are those that the accounts of the namespace have made, the controller's, as the audit
+// log of the API server holds them. A watch is among them from its beginning, all others when they
+// are answered.
 func (n *Namespace) Requests(auditLog string) ([]Request, error) {
 	account := "system:serviceaccount:" + n.Name + ":"
 	return requests(auditLog, account, func(user string) bool { return strings.HasPrefix(user, account) })
 }
 
-// AllRequests are those of the account of this manifest in all namespaces that were made by this harness. On a cluster that
-// packages share, the account has the same name in the namespaces of others.
+// AllRequests are those of the account of this manifest in all namespaces that were made by this
+// harness. On a cluster that packages share, the account has the same name in the namespaces of
+// others.
 func (h *Harness) AllRequests(m *Manifest, auditLog string) ([]Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

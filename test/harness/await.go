@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// untilNextLook is the time between two looks at something awaited, of which the last took cost. Looking more often finds it
-// earlier, not more surely: what could pass between two looks is kept by the observer. What is at hand costs nothing. An API
-// server that many tests ask is busy for each of them, and then their questions delay what they wait for.
+// untilNextLook is the time between two looks at something awaited, of which the last took cost.
+// Looking more often finds it earlier, not more surely: what could pass between two looks is kept
+// by the observer. What is at hand costs nothing. An API server that many tests ask is busy for
+// each of them, and then their questions delay what they wait for.
 func untilNextLook(cost time.Duration) time.Duration {
 	const (
 		soonest = 50 * time.Millisecond
@@ -28,8 +29,9 @@ func (f final) Unwrap() error { return f.error }
 // lookWithin bounds a single look.
 const lookWithin = 30 * time.Second
 
-// Await looks until there is no error any more. When the context ends, the error says what was awaited and how
-// things stood. A look is not cut off by the end of the context, since that would tell nothing about what is looked at.
+// Await looks until there is no error any more. When the context ends, the error says what was
+// awaited and how things stood. A look is not cut off by the end of the context, since that would
+// tell nothing about what is looked at.
 func Await(ctx context.Context, what string, look func(context.Context) error) error {
 	for {
 		began := time.Now()

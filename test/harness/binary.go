@@ -6,13 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	// What is built here is no input that go test knows of. Without this, a test that passed once would be taken from
-	// the cache after any change of the controller.
+	// What is built here is no input that go test knows of. Without this, a test that passed once
+	// would be taken from the cache after any change of the controller.
 	_ "github.com/reroll-dev/reroll/internal/cli"
 )
 
-// Build builds the controller into a folder and returns its path. With race it reports data races, and ends at the
-// first one (see Installation.Start).
+// Build builds the controller into a folder and returns its path. With race it reports data races,
+// and ends at the first one (see Installation.Start).
 func Build(ctx context.Context, folder string, race bool) (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	typedfake "k8s.io/client-go/kubernetes/fake"
 )
 
-// On a real cluster Kubernetes is nearly always fast enough to hide a count that does not wait for it, so here a moment
-// is held still.
+// On a real cluster Kubernetes is nearly always fast enough to hide a count that does not wait for
+// it, so here a moment is held still.
 func TestACountWaitsForKubernetesAndTheObserver(t *testing.T) {
 	t.Parallel()
 	named := func(name, version string) metav1.ObjectMeta {

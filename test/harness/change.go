@@ -14,8 +14,8 @@ import (
 
 // Each way to change an object goes by the field manager that the kubectl command of that name has.
 
-// Edit sets keys of a ConfigMap's or Secret's data, all in one write: "key=value" sets one, "key-" removes it. Values
-// of a Secret are given as plain text.
+// Edit sets keys of a ConfigMap's or Secret's data, all in one write: "key=value" sets one, "key-"
+// removes it. Values of a Secret are given as plain text.
 func (n *Namespace) Edit(ctx context.Context, ref Ref, changes ...string) error {
 	set, err := parseChanges(changes)
 	if err != nil {
@@ -39,8 +39,9 @@ func (n *Namespace) Edit(ctx context.Context, ref Ref, changes ...string) error 
 	}
 }
 
-// Rewrite writes the whole of a Secret by PUT, as a controller does that makes it of something else: the first argument
-// is the object that it belongs to, the others are all of its data. An annotation differs each time.
+// Rewrite writes the whole of a Secret by PUT, as a controller does that makes it of something
+// else: the first argument is the object that it belongs to, the others are all of its data. An
+// annotation differs each time.
 func (n *Namespace) Rewrite(ctx context.Context, ref Ref, changes ...string) error {
 	ownerRef, err := ParseRef(changes[0])
 	if err != nil {
@@ -92,7 +93,8 @@ func (n *Namespace) Scale(ctx context.Context, ref Ref, replicas int) error {
 	return n.patch(ctx, ref, "kubectl", map[string]any{"spec": map[string]any{"replicas": replicas}}, "scale")
 }
 
-// WriteStatus puts a condition with this reason into the status of a workload, as controllers write there all the time.
+// WriteStatus puts a condition with this reason into the status of a workload, as controllers write
+// there all the time.
 func (n *Namespace) WriteStatus(ctx context.Context, ref Ref, reason string) error {
 	condition := map[string]any{"type": "Harness", "status": "True", "reason": reason}
 	return n.patch(ctx, ref, "harness", map[string]any{"status": map[string]any{"conditions": []any{condition}}}, "status")

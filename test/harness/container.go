@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Container is the only one of a pod that kwok leaves alone. It runs on this machine, as the pod says and with the permissions of
-// its ServiceAccount, by a kubeconfig in the place of the token that a kubelet mounts.
+// Container is the only one of a pod that kwok leaves alone. It runs on this machine, as the pod
+// says and with the permissions of its ServiceAccount, by a kubeconfig in the place of the token
+// that a kubelet mounts.
 type Container struct {
 	// Log is what it has written.
 	Log *Log
@@ -23,7 +24,8 @@ type Container struct {
 	started metav1.Time
 }
 
-// RunContainer runs a binary as the container of a pod, and says in the status of the pod that it runs.
+// RunContainer runs a binary as the container of a pod, and says in the status of the pod that it
+// runs.
 func (n *Namespace) RunContainer(ctx context.Context, pod *corev1.Pod, binary string) (*Container, error) {
 	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) > 0 {
 		return nil, fmt.Errorf("pod %s has %d containers and %d before them: one can be run", pod.Name, len(pod.Spec.Containers), len(pod.Spec.InitContainers))
@@ -43,7 +45,8 @@ func (n *Namespace) RunContainer(ctx context.Context, pod *corev1.Pod, binary st
 	return c, c.say(ctx, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: c.started}})
 }
 
-// Ended waits for its end, says that in the status of the pod as a kubelet does, and returns the exit code.
+// Ended waits for its end, says that in the status of the pod as a kubelet does, and returns the
+// exit code.
 func (c *Container) Ended(ctx context.Context) (int, error) {
 	select {
 	case <-c.proc.done:

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// podName is what the controller is told to be called. It stays the same when it is started again, as for a container
-// that is restarted in its pod.
+// podName is what the controller is told to be called. It stays the same when it is started again,
+// as for a container that is restarted in its pod.
 const podName = "reroll-0"
 
 // Installation is the controller's ServiceAccount and permissions in a namespace.
@@ -24,7 +24,8 @@ type Installation struct {
 	kubeconfig string
 }
 
-// Install creates what the manifest holds beside the Deployment. The Deployment says how the binary is to be run.
+// Install creates what the manifest holds beside the Deployment. The Deployment says how the binary
+// is to be run.
 func (n *Namespace) Install(ctx context.Context, m *Manifest, binary string) (*Installation, error) {
 	for _, obj := range m.objectsFor(n.Name) {
 		if err := n.applyObject(ctx, obj); err != nil {
@@ -64,8 +65,8 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the controller has ended, exit code %d; the end of its log:\n%s", e.Code, e.Tail)
 }
 
-// FlagsAndVariables tells which words are flags and which are variables for a controller, as they stand in one row on a
-// command line.
+// FlagsAndVariables tells which words are flags and which are variables for a controller, as they
+// stand in one row on a command line.
 func FlagsAndVariables(words []string) (flags, env []string) {
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") {
@@ -77,8 +78,8 @@ func FlagsAndVariables(words []string) (flags, env []string) {
 	return flags, env
 }
 
-// Start runs the controller with flags and environment ("KEY=value") beyond those of the manifest, and returns when it
-// is ready. It is returned with an error too if it was started, for its log.
+// Start runs the controller with flags and environment ("KEY=value") beyond those of the manifest,
+// and returns when it is ready. It is returned with an error too if it was started, for its log.
 func (i *Installation) Start(ctx context.Context, flags, env []string) (*Controller, error) {
 	c, err := i.Launch(flags, env)
 	if err != nil {
@@ -201,7 +202,8 @@ func (c *Controller) WhenEnded(ctx context.Context, call func(error)) {
 	}()
 }
 
-// Stop asks it to end, as the kubelet does, and returns when it has. Any exit code but 0 is an error.
+// Stop asks it to end, as the kubelet does, and returns when it has. Any exit code but 0 is an
+// error.
 func (c *Controller) Stop(ctx context.Context) error {
 	if err := c.Running(); err != nil {
 		return err
@@ -226,7 +228,8 @@ func (c *Controller) Kill() {
 	<-c.proc.done
 }
 
-// Freeze holds it still until Thaw: it computes nothing, hears nothing, and its connections stay open.
+// Freeze holds it still until Thaw: it computes nothing, hears nothing, and its connections stay
+// open.
 func (c *Controller) Freeze() error { return c.freeze(true, pause) }
 
 // Thaw lets it go on.

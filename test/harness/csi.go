@@ -19,8 +19,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// CSIDriver does what the Secrets Store CSI driver does with the API server: for each pod that mounts a
-// SecretProviderClass it writes an object that tells which versions are mounted, and writes it again when they are rotated.
+// CSIDriver does what the Secrets Store CSI driver does with the API server: for each pod that
+// mounts a SecretProviderClass it writes an object that tells which versions are mounted, and
+// writes it again when they are rotated.
 type CSIDriver struct {
 	n        *Namespace
 	statuses dynamic.ResourceInterface
@@ -59,7 +60,8 @@ func (n *Namespace) CSIDriver(ctx context.Context) (*CSIDriver, error) {
 	return d, follow(ctx, lw, mount, func(err error) { fmt.Printf("the CSI driver has given up: %v\n", err) })
 }
 
-// Store says what is in the store of a class from now on, by "id=version". What is mounted stays as it is.
+// Store says what is in the store of a class from now on, by "id=version". What is mounted stays as
+// it is.
 func (d *CSIDriver) Store(class string, objects ...string) error {
 	content := []any{}
 	for _, object := range objects {
@@ -75,8 +77,9 @@ func (d *CSIDriver) Store(class string, objects ...string) error {
 	return nil
 }
 
-// Rotate brings pods of a workload what is in the store now: so many of those that have something else, or all of them
-// for 0. It returns when they are told of, and it waits for those that have mounted nothing yet.
+// Rotate brings pods of a workload what is in the store now: so many of those that have something
+// else, or all of them for 0. It returns when they are told of, and it waits for those that have
+// mounted nothing yet.
 func (d *CSIDriver) Rotate(ctx context.Context, class string, workload Ref, most int) error {
 	var told []string
 	return Await(ctx, fmt.Sprintf("all pods of %s to have mounted %s", workload, class), func(ctx context.Context) error {
@@ -138,7 +141,8 @@ func (d *CSIDriver) mount(ctx context.Context, pod *corev1.Pod, class string) er
 	return ignoreGone(err)
 }
 
-// ignoreGone is for what is deleted while it is written, with its pod or with its CustomResourceDefinition.
+// ignoreGone is for what is deleted while it is written, with its pod or with its
+// CustomResourceDefinition.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil

@@ -76,8 +76,9 @@ func Unused(grants []Grant, requests []Request) []Grant {
 	})
 }
 
-// Refused are the requests that the account had no permission to make. That a request was refused otherwise, such as by an
-// admission rule or because the namespace is being deleted, does not count.
+// Refused are the requests that the account had no permission to make. That a request was refused
+// otherwise, such as by an admission rule or because the namespace is being deleted, does not
+// count.
 func Refused(grants []Grant, requests []Request) []Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool {
 		// Everybody may ask what there is, and for the own permissions.

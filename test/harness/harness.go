@@ -1,8 +1,10 @@
-// Package harness runs a controller on a real Kubernetes and sees what comes of it: it changes objects as a user does,
-// starts, stops and kills the controller, and watches a namespace so closely that no rollout escapes it.
+// Package harness runs a controller on a real Kubernetes and sees what comes of it: it changes
+// objects as a user does, starts, stops and kills the controller, and watches a namespace so
+// closely that no rollout escapes it.
 //
-// Nothing in it sleeps to let something happen. What is to come is awaited until the caller's context ends; what is
-// not to come is shown by markers (see marker.go): objects whose reload proves that everything before it was decided.
+// Nothing in it sleeps to let something happen. What is to come is awaited until the caller's
+// context ends; what is not to come is shown by markers (see marker.go): objects whose reload
+// proves that everything before it was decided.
 package harness
 
 import (
@@ -27,7 +29,8 @@ import (
 type Cluster interface {
 	// Config has every permission and no limit of its own.
 	Config() *rest.Config
-	// ServiceAccountKubeconfig writes a kubeconfig with the permissions of an existing ServiceAccount and returns its path.
+	// ServiceAccountKubeconfig writes a kubeconfig with the permissions of an existing
+	// ServiceAccount and returns its path.
 	ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error)
 }
 
@@ -53,7 +56,8 @@ type clients struct {
 // New returns a harness on a running cluster.
 func New(c Cluster) (*Harness, error) {
 	config := c.Config()
-	// Whoever reads the output of a test is not helped by what is deprecated in an API that is read as a whole.
+	// Whoever reads the output of a test is not helped by what is deprecated in an API that is read
+	// as a whole.
 	config.WarningHandler = rest.NoWarnings{}
 	binary := rest.CopyConfig(config)
 	binary.ContentType = runtime.ContentTypeProtobuf
@@ -69,7 +73,8 @@ func New(c Cluster) (*Harness, error) {
 	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}, namespaces: map[string]bool{}}, nil
 }
 
-// AwaitKind returns when the cluster says that it serves a resource, given in the plural. Otherwise it is asked once.
+// AwaitKind returns when the cluster says that it serves a resource, given in the plural. Otherwise
+// it is asked once.
 func (h *Harness) AwaitKind(ctx context.Context, resource string) error {
 	return Await(ctx, "the cluster to serve "+resource, func(context.Context) error {
 		meta.MaybeResetRESTMapper(h.clients.mapper)

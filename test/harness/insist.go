@@ -18,7 +18,8 @@ import (
 // Insists says what a tool takes away from a workload each time it sees it there.
 type Insists struct{ Marks, Ledger bool }
 
-// Insist is a tool that takes away what the controller writes, until the context ends. It returns when it has begun.
+// Insist is a tool that takes away what the controller writes, until the context ends. It returns
+// when it has begun.
 func (n *Namespace) Insist(ctx context.Context, ref Ref, what Insists) error {
 	resource, err := n.at(ref)
 	if err != nil {

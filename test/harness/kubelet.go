@@ -13,20 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KubeletSays are the words for what a kubelet would write into the status of a pod. No container runs here, so none fails
-// by itself.
+// KubeletSays are the words for what a kubelet would write into the status of a pod. No container
+// runs here, so none fails by itself.
 func KubeletSays() []string {
 	return []string{"image-pull", "crash-loop", "out-of-memory", "config-error", "volume", "unready", "ready"}
 }
 
-// Kubelet writes into the status of the pods of the last revision of a Deployment or StatefulSet what a kubelet would, and
-// returns when that is written into one at least. Whatever has no node is Pending there and stays so; the others run.
+// Kubelet writes into the status of the pods of the last revision of a Deployment or StatefulSet
+// what a kubelet would, and returns when that is written into one at least. Whatever has no node is
+// Pending there and stays so; the others run.
 func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
 	return n.kubeletOf(ctx, ref, "", says)
 }
 
-// KubeletOfNext is Kubelet for the next revision, and returns at once: the pods of that revision are not healthy for long,
-// however slow the test is. It gives up when the context ends.
+// KubeletOfNext is Kubelet for the next revision, and returns at once: the pods of that revision
+// are not healthy for long, however slow the test is. It gives up when the context ends.
 func (n *Namespace) KubeletOfNext(ctx context.Context, ref Ref, says string) error {
 	revision, _, err := n.lastRevision(ctx, ref)
 	if err != nil {
@@ -103,7 +104,8 @@ func (n *Namespace) lastOfDeployment(ctx context.Context, ref Ref) (string, []co
 	return last.Name, slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, &last) }), nil
 }
 
-// lastOfStatefulSet are the pods of the present template, by the label that they have from their controller.
+// lastOfStatefulSet are the pods of the present template, by the label that they have from their
+// controller.
 func (n *Namespace) lastOfStatefulSet(ctx context.Context, ref Ref) (string, []corev1.Pod, error) {
 	s, err := n.clients.typed.AppsV1().StatefulSets(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SimulatedStatus is what Namespace.Kubelet writes. test/node compares it with that of a real kubelet.
+// SimulatedStatus is what Namespace.Kubelet writes. test/node compares it with that of a real
+// kubelet.
 func SimulatedStatus(pod *corev1.Pod, says string) (corev1.PodStatus, error) {
 	s := corev1.ContainerStatus{Started: new(false)}
 	phase, sandbox := corev1.PodPending, corev1.ConditionTrue

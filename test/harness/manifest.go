@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Manifest is what installs the controller for one namespace, as it is shipped: the permissions it has and the way it is
-// run are those of users.
+// Manifest is what installs the controller for one namespace, as it is shipped: the permissions it
+// has and the way it is run are those of users.
 type Manifest struct {
 	path    string
 	objects []*unstructured.Unstructured // all but the Deployment
@@ -62,8 +62,8 @@ func beyondNamespaces(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == "ClusterRole" || obj.GetKind() == "ClusterRoleBinding"
 }
 
-// ParseRendered reads what Helm has rendered. Unlike the files for one namespace it may give permissions in all of them, so
-// it is for who has a cluster alone.
+// ParseRendered reads what Helm has rendered. Unlike the files for one namespace it may give
+// permissions in all of them, so it is for who has a cluster alone.
 func ParseRendered(text string) (*Manifest, error) {
 	objects, err := parseObjects(text)
 	if err != nil {
@@ -101,7 +101,8 @@ func ParseRendered(text string) (*Manifest, error) {
 	return m, nil
 }
 
-// ReadClusterRole reads the only ClusterRole of a file: the permissions of a controller that watches all namespaces.
+// ReadClusterRole reads the only ClusterRole of a file: the permissions of a controller that
+// watches all namespaces.
 func ReadClusterRole(path string) (*rbacv1.ClusterRole, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -147,7 +148,8 @@ func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 	return moved
 }
 
-// command returns arguments and environment as the kubelet would give them to the container of a pod.
+// command returns arguments and environment as the kubelet would give them to the container of a
+// pod.
 func (m *Manifest) command(namespace, pod string) (args, env []string, err error) {
 	if args, env, err = commandOf(&m.run, namespace, pod); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", m.path, err)

@@ -9,17 +9,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// How can a test tell that nothing happens? Not by waiting for some seconds. Each namespace has markers: workloads of
-// the harness, opted in like a user's, without pods. When the source of a marker is edited after a step of the test and
-// the ledger of the marker has been written, the controller has decided on everything that it saw before: it takes
-// changes in their order, and decides on each workload when that has been quiet for a while, in the order in which those
-// times are over. The second round covers what was not in order: a change that came on another watch, a write that met a
-// conflict, or one about the marker that was still to come from before.
+// How can a test tell that nothing happens? Not by waiting for some seconds. Each namespace has
+// markers: workloads of the harness, opted in like a user's, without pods. When the source of a
+// marker is edited after a step of the test and the ledger of the marker has been written, the
+// controller has decided on everything that it saw before: it takes changes in their order, and
+// decides on each workload when that has been quiet for a while, in the order in which those times
+// are over. The second round covers what was not in order: a change that came on another watch, a
+// write that met a conflict, or one about the marker that was still to come from before.
 //
-// There is a marker for each kind of source, because each kind has a watch of its own. A test that tells the
-// controller to look at some sources only has to change the markers alike, or delete the one that is not to roll. A
-// quiet period that is longer for some workloads (those that a GitOps tool manages) has to be set to that of the
-// markers.
+// There is a marker for each kind of source, because each kind has a watch of its own. A test that
+// tells the controller to look at some sources only has to change the markers alike, or delete the
+// one that is not to roll. A quiet period that is longer for some workloads (those that a GitOps
+// tool manages) has to be set to that of the markers.
 const (
 	configMapMarker = "marker-configmap"
 	secretMarker    = "marker-secret"
@@ -31,7 +32,8 @@ const markerLabel = "marker"
 
 func markers() []string { return []string{configMapMarker, secretMarker} }
 
-// Without a deadline, Kubernetes writes no condition about the progress of a rollout. Rollouts of markers are half of all.
+// Without a deadline, Kubernetes writes no condition about the progress of a rollout. Rollouts of
+// markers are half of all.
 const markerManifest = `
 apiVersion: v1
 kind: ConfigMap
@@ -101,8 +103,8 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 	return n.markerRounds(ctx, present, n.Observer.decisions)
 }
 
-// QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on a marker, by what it
-// does instead.
+// QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on
+// a marker, by what it does instead.
 func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error)) error {
 	present, err := n.presentMarkers(ctx)
 	if err != nil {

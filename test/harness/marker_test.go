@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// decider stands in for the controller: it notes on every marker which round its source has, when that is another one
-// than at the last look.
+// decider stands in for the controller: it notes on every marker which round its source has, when
+// that is another one than at the last look.
 type decider struct {
 	namespace *Namespace
 	rounds    map[string]string
@@ -67,7 +67,8 @@ func startDecider(t *testing.T, ctx context.Context, n *Namespace) {
 	})
 }
 
-// adopt leaves on the markers what the controller leaves on a workload that it has taken into its care.
+// adopt leaves on the markers what the controller leaves on a workload that it has taken into its
+// care.
 func adopt(t *testing.T, ctx context.Context, n *Namespace, names ...string) {
 	t.Helper()
 	for _, name := range names {

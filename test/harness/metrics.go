@@ -25,7 +25,8 @@ var ErrUnknownMetric = errors.New("the controller serves no such metric")
 
 // Reading is the value of a metric.
 type Reading struct {
-	// Sum is that of all series that carry the labels asked for; of a histogram it is the number of observations.
+	// Sum is that of all series that carry the labels asked for; of a histogram it is the number of
+	// observations.
 	Sum float64
 	// Series is how many those are.
 	Series int

@@ -24,8 +24,8 @@ type Namespace struct {
 	argoRollouts bool
 }
 
-// Namespace makes a namespace whose name starts with the given one, and returns when the markers run in it. It is
-// watched until the context ends.
+// Namespace makes a namespace whose name starts with the given one, and returns when the markers
+// run in it. It is watched until the context ends.
 func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error) {
 	n, err := h.EmptyNamespace(ctx, name)
 	if err != nil {
@@ -52,7 +52,8 @@ func (h *Harness) NamedNamespace(ctx context.Context, name string) (*Namespace, 
 	return h.emptyNamespace(ctx, metav1.ObjectMeta{Name: name})
 }
 
-// ComingNamespace is watched before it exists: somebody else makes it, and perhaps deletes it and makes it again.
+// ComingNamespace is watched before it exists: somebody else makes it, and perhaps deletes it and
+// makes it again.
 func (h *Harness) ComingNamespace(ctx context.Context, name string) (*Namespace, error) {
 	n := h.namespace(name)
 	return n, n.watch(ctx)
@@ -85,7 +86,8 @@ func (n *Namespace) open(ctx context.Context) error {
 	if err := n.watch(ctx); err != nil {
 		return err
 	}
-	// Without this account pods are refused, and who makes them tries again only after growing pauses.
+	// Without this account pods are refused, and who makes them tries again only after growing
+	// pauses.
 	return Await(ctx, "the ServiceAccount default of namespace "+n.Name, func(ctx context.Context) error {
 		_, err := n.clients.typed.CoreV1().ServiceAccounts(n.Name).Get(ctx, "default", metav1.GetOptions{})
 		return err

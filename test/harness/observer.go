@@ -17,15 +17,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Observer counts the rollouts of the workloads of a namespace. It sees every version of everything, so nothing is
-// missed because it came and went between two looks.
+// Observer counts the rollouts of the workloads of a namespace. It sees every version of
+// everything, so nothing is missed because it came and went between two looks.
 //
-// A rollout is another revision in use: for a Deployment or a Rollout another ReplicaSet, for a StatefulSet or DaemonSet another
-// ControllerRevision, made anew or brought back. The first one of a workload is none. It does not matter who caused
-// it: a user's new image is a rollout as well. metadata.generation does not count, since a paused Deployment, a change
-// of scale or an annotation raise it and no pod is replaced; for the same reason pods alone do not count, since a
-// change of scale or a lost node makes some too. A revision counts even when nothing runs it (no replicas, or the
-// update strategy OnDelete): the template was changed, and that is what a controller answers for.
+// A rollout is another revision in use: for a Deployment or a Rollout another ReplicaSet, for a
+// StatefulSet or DaemonSet another ControllerRevision, made anew or brought back. The first one of
+// a workload is none. It does not matter who caused it: a user's new image is a rollout as well.
+// metadata.generation does not count, since a paused Deployment, a change of scale or an annotation
+// raise it and no pod is replaced; for the same reason pods alone do not count, since a change of
+// scale or a lost node makes some too. A revision counts even when nothing runs it (no replicas, or
+// the update strategy OnDelete): the template was changed, and that is what a controller answers
+// for.
 type Observer struct {
 	mu       sync.Mutex
 	blind    error // why it does not see everything any more
@@ -190,7 +192,8 @@ func (o *Observer) seeContent(c change) error {
 	return nil
 }
 
-// Rollouts returns how often a workload has rolled, those of an earlier object of the same name included.
+// Rollouts returns how often a workload has rolled, those of an earlier object of the same name
+// included.
 func (o *Observer) Rollouts(workload Ref) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -203,8 +206,8 @@ func (o *Observer) Rollouts(workload Ref) (int, error) {
 	return count, o.blind
 }
 
-// Made returns how many pods were made for a workload by way of ReplicaSets or Jobs. A restart that leaves the template alone shows in
-// nothing else.
+// Made returns how many pods were made for a workload by way of ReplicaSets or Jobs. A restart that
+// leaves the template alone shows in nothing else.
 func (o *Observer) Made(workload Ref) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -217,7 +220,8 @@ func (o *Observer) Made(workload Ref) (int, error) {
 	return count, o.blind
 }
 
-// knows is nil if a workload ever had a revision. A count of 0 means nothing for one whose name is wrong.
+// knows is nil if a workload ever had a revision. A count of 0 means nothing for one whose name is
+// wrong.
 func (o *Observer) knows(workload Ref) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Pods are those of an installed controller. Each runs on this machine, as the pod says and with the permissions of its
-// ServiceAccount, from when it has a node until it is deleted. kwok says in its status that it is ready, whatever becomes of
-// the process: who wants to know asks the process.
+// Pods are those of an installed controller. Each runs on this machine, as the pod says and with
+// the permissions of its ServiceAccount, from when it has a node until it is deleted. kwok says in
+// its status that it is ready, whatever becomes of the process: who wants to know asks the process.
 type Pods struct {
 	n      *Namespace
 	ctx    context.Context
@@ -98,7 +98,8 @@ func (p *Pods) fail(err error) {
 	p.err = errors.Join(p.err, err)
 }
 
-// AwaitReady returns the processes by the names of their pods, when there are so many and each says that it is ready.
+// AwaitReady returns the processes by the names of their pods, when there are so many and each says
+// that it is ready.
 func (p *Pods) AwaitReady(ctx context.Context, wanted int) (map[string]*Controller, error) {
 	ready := map[string]*Controller{}
 	err := Await(ctx, fmt.Sprintf("%d pods of the controller to be ready", wanted), func(ctx context.Context) error {

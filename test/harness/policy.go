@@ -54,8 +54,9 @@ func isPolicy(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == policyKind || obj.GetKind() == bindingKind
 }
 
-// movePolicy makes a policy, or its binding, one about the account of the same name in another namespace. If the account has
-// permissions in that one alone, the API server is spared to ask the policy about all other namespaces.
+// movePolicy makes a policy, or its binding, one about the account of the same name in another
+// namespace. If the account has permissions in that one alone, the API server is spared to ask the
+// policy about all other namespaces.
 func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 	move := func(name string) string { return strings.TrimSuffix(name, "."+from) + "." + to }
 	obj.SetName(move(obj.GetName()))
@@ -72,7 +73,8 @@ func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 	if len(conditions) > 0 {
 		obj.Object["spec"].(map[string]any)["matchConditions"] = conditions
 	}
-	// Of Jobs it is about all accounts, and other installations create such Jobs in other namespaces.
+	// Of Jobs it is about all accounts, and other installations create such Jobs in other
+	// namespaces.
 	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs)) {
 		obj.Object["spec"].(map[string]any)["matchResources"] = map[string]any{
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: to}},
@@ -83,15 +85,17 @@ func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 // OwnJobs is in the name of the policy about what only the controller writes on Jobs.
 const OwnJobs = "-own-jobs."
 
-// UnguardJobs takes the policy about the Jobs of others out, for tests that do what a controller does under another name.
+// UnguardJobs takes the policy about the Jobs of others out, for tests that do what a controller
+// does under another name.
 func (m *Manifest) UnguardJobs() {
 	m.objects = slices.DeleteFunc(m.objects, func(obj *unstructured.Unstructured) bool {
 		return isPolicy(obj) && strings.Contains(obj.GetName(), OwnJobs)
 	})
 }
 
-// TakePolicyAway deletes the admission policy that came with a controller, which has ended. As long as one stands, the API server
-// asks it about every write to the cluster, and those of a hundred tests together cost it more than all else.
+// TakePolicyAway deletes the admission policy that came with a controller, which has ended. As long
+// as one stands, the API server asks it about every write to the cluster, and those of a hundred
+// tests together cost it more than all else.
 func (n *Namespace) TakePolicyAway(ctx context.Context, m *Manifest) error {
 	for _, obj := range m.objectsFor(n.Name) {
 		if !isPolicy(obj) {
@@ -109,14 +113,16 @@ func (n *Namespace) TakePolicyAway(ctx context.Context, m *Manifest) error {
 	return nil
 }
 
-// As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its permissions.
+// As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its
+// permissions.
 func (n *Namespace) As(account string) *rest.Config {
 	config := rest.CopyConfig(n.cluster.Config())
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + n.Name + ":" + account}
 	return config
 }
 
-// awaitGuard returns when the admission policy holds: some time after it was applied. What is tried is a dry run.
+// awaitGuard returns when the admission policy holds: some time after it was applied. What is tried
+// is a dry run.
 func (n *Namespace) awaitGuard(ctx context.Context, account string) error {
 	client, err := kubernetes.NewForConfig(n.As(account))
 	if err != nil {

@@ -22,8 +22,8 @@ func startProcess(binary string, args, env []string, log *Log) (*process, error)
 
 	started := make(chan error)
 	go func() {
-		// The kernel ties a child to the thread that started it, not to the process. This thread has to live as
-		// long as the child, so the goroutine keeps it and waits.
+		// The kernel ties a child to the thread that started it, not to the process. This thread
+		// has to live as long as the child, so the goroutine keeps it and waits.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := p.cmd.Start(); err != nil {

@@ -26,7 +26,8 @@ func roles() map[string]func() int {
 	}
 }
 
-// playController serves as the real one does, but is ready only when it is asked for the third time.
+// playController serves as the real one does, but is ready only when it is asked for the third
+// time.
 func playController() int {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +104,8 @@ func TestAProcessDiesWithTheTestThatStartedIt(t *testing.T) {
 
 func runs(pid int) bool { return strings.ContainsAny(processState(pid), "RSDT") }
 
-// processState is the letter by which the kernel tells how a process is; Z and no letter are those of a dead one.
+// processState is the letter by which the kernel tells how a process is; Z and no letter are those
+// of a dead one.
 func processState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

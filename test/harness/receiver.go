@@ -16,8 +16,9 @@ import (
 // Manner is what a receiver does with what it is sent.
 type Manner string
 
-// One that hangs closes the connection when it is told another manner, and one that redirects names another address of its own.
-// A narrow one takes no message about several workloads, and a small one no message above a length.
+// One that hangs closes the connection when it is told another manner, and one that redirects names
+// another address of its own. A narrow one takes no message about several workloads, and a small
+// one no message above a length.
 const (
 	Answer   Manner = "answer"
 	Hang     Manner = "hang"
@@ -33,8 +34,8 @@ func Manners() []Manner { return []Manner{Answer, Hang, Fail, Redirect, Narrow, 
 // smallTakes is how many bytes a small receiver takes: a few workloads.
 const smallTakes = 350
 
-// Receiver is the far end of alerts: an HTTP server that keeps what it was sent and has taken, and notes what was
-// sent in another way than it has to be.
+// Receiver is the far end of alerts: an HTTP server that keeps what it was sent and has taken, and
+// notes what was sent in another way than it has to be.
 type Receiver struct {
 	server *httptest.Server
 	path   string
@@ -47,7 +48,8 @@ type Receiver struct {
 	wrong   error // what was sent otherwise, the first of it
 }
 
-// StartReceiver listens on a free port of the loopback address. Messages go to a path there, which may have a query.
+// StartReceiver listens on a free port of the loopback address. Messages go to a path there, which
+// may have a query.
 func StartReceiver(path string) *Receiver {
 	r := &Receiver{path: path, manner: Answer, changed: make(chan struct{})}
 	r.server = httptest.NewServer(http.HandlerFunc(r.receive))
@@ -63,8 +65,9 @@ func (r *Receiver) Close() {
 	r.server.Close()
 }
 
-// Behave sets what is done from now on. What hangs is not accepted: it may be from a controller that has been killed since,
-// which the server notices some time later, and the message would count in addition to that of the next controller.
+// Behave sets what is done from now on. What hangs is not accepted: it may be from a controller
+// that has been killed since, which the server notices some time later, and the message would count
+// in addition to that of the next controller.
 func (r *Receiver) Behave(m Manner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -95,7 +95,8 @@ func TestAReceiverDoesAsItIsTold(t *testing.T) {
 		t.Errorf("it does not hang: %v", err)
 	default:
 	}
-	// Who sent what hangs may have been killed since, and its message must not count beside the next one.
+	// Who sent what hangs may have been killed since, and its message must not count beside the
+	// next one.
 	r.Behave(Answer)
 	if err := <-answered; err == nil {
 		t.Error("what hangs is accepted later")

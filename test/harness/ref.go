@@ -14,8 +14,8 @@ import (
 
 // Ref names an object of a namespace as a user of kubectl does.
 type Ref struct {
-	// Kind is in lower case and singular: "deployment". Where two are called so, the group stands behind it:
-	// "statefulset.apps.kruise.io".
+	// Kind is in lower case and singular: "deployment". Where two are called so, the group stands
+	// behind it: "statefulset.apps.kruise.io".
 	Kind string
 	Name string
 }
@@ -30,7 +30,8 @@ func ParseRef(s string) (Ref, error) {
 		return Ref{}, fmt.Errorf("%q names no object: write KIND/NAME, like deployment/web", s)
 	}
 	kind = strings.ToLower(kind)
-	// Only the kinds that are compared with each other here need one spelling; for all others the cluster knows.
+	// Only the kinds that are compared with each other here need one spelling; for all others the
+	// cluster knows.
 	switch kind {
 	case "deployments", "statefulsets", "daemonsets", "rollouts", "cronjobs", "jobs", "configmaps", "secrets", "pods":
 		kind = strings.TrimSuffix(kind, "s")

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// AwaitRefused returns when the API server refuses to change the pod template of a workload. An admission rule holds only
-// some time after it was applied. What is tried is a dry run.
+// AwaitRefused returns when the API server refuses to change the pod template of a workload. An
+// admission rule holds only some time after it was applied. What is tried is a dry run.
 func (n *Namespace) AwaitRefused(ctx context.Context, workload Ref) error {
 	resource, err := n.at(workload)
 	if err != nil {
@@ -33,8 +33,8 @@ func (n *Namespace) AwaitRefused(ctx context.Context, workload Ref) error {
 	})
 }
 
-// AwaitMutated returns when an object comes back with a text in it from a change of its pod template, which some admission rule
-// has then put there.
+// AwaitMutated returns when an object comes back with a text in it from a change of its pod
+// template, which some admission rule has then put there.
 func (n *Namespace) AwaitMutated(ctx context.Context, workload Ref, text string) error {
 	resource, err := n.at(workload)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// What stakater/Reloader writes, made by hand from what is known of that program. It is not that program: it shows what
-// becomes of its marks, and nothing about when it writes them.
+// What stakater/Reloader writes, made by hand from what is known of that program. It is not that
+// program: it shows what becomes of its marks, and nothing about when it writes them.
 
 // reloaderManager is the field manager that Reloader writes under.
 const reloaderManager = "Reloader"
@@ -31,9 +31,10 @@ const (
 	deleteMarker = "aae45badef99284e4dae01d6046154ea9d99532f"
 )
 
-// MarkAsReloader puts a mark for the present content of a source into a pod template, as Reloader does: under the strategy
-// "env-vars" a variable, under "annotations" an annotation. With "restart" it restarts the pods of a Rollout instead. For a source that does not exist it does what Reloader does
-// when one is deleted.
+// MarkAsReloader puts a mark for the present content of a source into a pod template, as Reloader
+// does: under the strategy "env-vars" a variable, under "annotations" an annotation. With "restart"
+// it restarts the pods of a Rollout instead. For a source that does not exist it does what Reloader
+// does when one is deleted.
 func (n *Namespace) MarkAsReloader(ctx context.Context, strategy string, source, workload Ref) error {
 	if strategy == "restart" {
 		return n.replace(ctx, workload, reloaderManager, func(obj *unstructured.Unstructured) error {
@@ -134,7 +135,8 @@ func reloaderVariable(env []corev1.EnvVar, source Ref, hash string) []corev1.Env
 	}
 }
 
-// reloaderName is the name in a variable: letters and digits, with one underscore for all that stands between them.
+// reloaderName is the name in a variable: letters and digits, with one underscore for all that
+// stands between them.
 func reloaderName(name string) string {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 	return strings.Join(words, "_")
@@ -155,8 +157,9 @@ func (n *Namespace) reloaderAnnotation(source Ref, hash, container string) strin
 	return string(text)
 }
 
-// reloaderContainer is the regular container that has the mark: one that mounts the source, else one that has it in its
-// environment. In place of an init container the first regular one has it, and so it has if none uses the source.
+// reloaderContainer is the regular container that has the mark: one that mounts the source, else
+// one that has it in its environment. In place of an init container the first regular one has it,
+// and so it has if none uses the source.
 func reloaderContainer(spec *corev1.PodSpec, source Ref) int {
 	volumes := map[string]bool{}
 	for _, v := range spec.Volumes {

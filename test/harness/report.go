@@ -16,8 +16,8 @@ func (n *Namespace) reportedKinds() []string {
 	return append(n.workloadKinds(), "configmap", "secret")
 }
 
-// Report tells what was seen in the namespace, for somebody who looks for the reason of a failure. It shows no content
-// of ConfigMaps or Secrets.
+// Report tells what was seen in the namespace, for somebody who looks for the reason of a failure.
+// It shows no content of ConfigMaps or Secrets.
 func (n *Namespace) Report(ctx context.Context) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "namespace %s\n\nwhat the observer saw (* is a rollout):\n", n.Name)

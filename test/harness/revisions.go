@@ -12,8 +12,8 @@ import (
 // lineage is the row of revisions of one workload object.
 type lineage struct {
 	workload Ref
-	// current is the revision with the highest number. Kubernetes gives a revision that is brought back, as by
-	// kubectl rollout undo, a new highest one.
+	// current is the revision with the highest number. Kubernetes gives a revision that is brought
+	// back, as by kubectl rollout undo, a new highest one.
 	current  types.UID
 	number   int64
 	known    map[types.UID]bool

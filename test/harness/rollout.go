@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Rolls returns how often a workload has rolled, once everything is seen that has led to the present state of the
-// namespace. Whether more is to come is another question: see Quiet.
+// Rolls returns how often a workload has rolled, once everything is seen that has led to the
+// present state of the namespace. Whether more is to come is another question: see Quiet.
 func (n *Namespace) Rolls(ctx context.Context, workload Ref) (int, error) {
 	if err := n.caughtUp(ctx); err != nil {
 		return 0, err
@@ -23,8 +23,8 @@ func (n *Namespace) Rolls(ctx context.Context, workload Ref) (int, error) {
 	return n.Observer.Rollouts(workload)
 }
 
-// AwaitRolls returns when a workload has rolled this often and its pods all run the last revision. That it has rolled
-// more often is an error at once.
+// AwaitRolls returns when a workload has rolled this often and its pods all run the last revision.
+// That it has rolled more often is an error at once.
 func (n *Namespace) AwaitRolls(ctx context.Context, workload Ref, wanted int) error {
 	return Await(ctx, fmt.Sprintf("%s to have rolled, times: %d", workload, wanted), func(ctx context.Context) error {
 		rolled, err := n.Observer.Rollouts(workload)
@@ -42,8 +42,8 @@ func (n *Namespace) AwaitRolls(ctx context.Context, workload Ref, wanted int) er
 	})
 }
 
-// Made returns how many pods were made for a workload since the namespace is watched, once everything is seen that has led
-// to its present state.
+// Made returns how many pods were made for a workload since the namespace is watched, once
+// everything is seen that has led to its present state.
 func (n *Namespace) Made(ctx context.Context, workload Ref) (int, error) {
 	if err := n.caughtUp(ctx); err != nil {
 		return 0, err
@@ -167,8 +167,8 @@ func allNew(wanted, all, updated, available int32) error {
 	return nil
 }
 
-// caughtUp returns when Kubernetes has acted upon every template in the namespace and the observer has seen what it
-// did.
+// caughtUp returns when Kubernetes has acted upon every template in the namespace and the observer
+// has seen what it did.
 func (n *Namespace) caughtUp(ctx context.Context) error {
 	return Await(ctx, "Kubernetes to act upon all templates, and the observer to see it", func(ctx context.Context) error {
 		for _, acted := range []func(context.Context) error{n.actedUponDeployments, n.actedUponSets, n.actedUponRollouts, n.seenRevisions} {
@@ -180,7 +180,8 @@ func (n *Namespace) caughtUp(ctx context.Context) error {
 	})
 }
 
-// Scenarios ask this more than anything else. Objects with types take a third of the time of others.
+// Scenarios ask this more than anything else. Objects with types take a third of the time of
+// others.
 func (n *Namespace) actedUponDeployments(ctx context.Context) error {
 	list, err := n.clients.typed.AppsV1().Deployments(n.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -66,7 +66,8 @@ func TestATemplateEditIsARolloutAndItsReturnAnother(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, ctx context.Context, n *Namespace, workload Ref) {
 		must(t, n.Apply(ctx, strings.ReplaceAll(workloads, "app:1", "app:2")))
 		wantRolls(t, ctx, n, workload, 1)
-		// What kubectl rollout undo does: the template of an earlier revision, which is then brought back.
+		// What kubectl rollout undo does: the template of an earlier revision, which is then
+		// brought back.
 		must(t, n.Apply(ctx, workloads))
 		wantRolls(t, ctx, n, workload, 2)
 		must(t, n.AwaitRolls(ctx, workload, 2))

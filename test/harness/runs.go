@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Jobs and CronJobs have no revisions: what counts is how many pods were made for them. All Jobs of one name are one.
+// Jobs and CronJobs have no revisions: what counts is how many pods were made for them. All Jobs of
+// one name are one.
 
 // seeJob keeps whose pods are those of a Job.
 func (o *Observer) seeJob(c change) error {
@@ -80,8 +81,9 @@ func (n *Namespace) AwaitMade(ctx context.Context, workload Ref, wanted int) err
 	})
 }
 
-// Finish ends the pods of all Jobs of a workload that run, as kubelets do when their containers have ended well, and
-// returns when these Jobs have ended. At least one has to run. The end of one may begin the next, which is left to run.
+// Finish ends the pods of all Jobs of a workload that run, as kubelets do when their containers
+// have ended well, and returns when these Jobs have ended. At least one has to run. The end of one
+// may begin the next, which is left to run.
 func (n *Namespace) Finish(ctx context.Context, workload Ref) error {
 	var ending map[types.UID]bool
 	return Await(ctx, "the Jobs of "+workload.String()+" to end", func(ctx context.Context) error {

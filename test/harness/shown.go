@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Shown returns every object of the namespace as JSON, of every kind there is, but the Secrets: all the places where
-// somebody without permissions on Secrets can read.
+// Shown returns every object of the namespace as JSON, of every kind there is, but the Secrets: all
+// the places where somebody without permissions on Secrets can read.
 func (n *Namespace) Shown(ctx context.Context) (map[string]string, error) {
 	served, err := n.clients.typed.Discovery().ServerPreferredNamespacedResources()
 	if err != nil {

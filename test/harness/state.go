@@ -44,11 +44,12 @@ func observedGeneration(obj *unstructured.Unstructured) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// ledger is the annotation by which the controller tells that it has taken a workload into its care.
+// ledger is the annotation by which the controller tells that it has taken a workload into its
+// care.
 const ledger = "reroll.dev/ledger"
 
-// AwaitAdopted returns when the controller has noted on a workload what its pods run with. A change from before is
-// judged by other evidence.
+// AwaitAdopted returns when the controller has noted on a workload what its pods run with. A change
+// from before is judged by other evidence.
 func (n *Namespace) AwaitAdopted(ctx context.Context, workload Ref) error {
 	return Await(ctx, "the controller to note what "+workload.String()+" runs with", func(ctx context.Context) error {
 		obj, err := n.Get(ctx, workload)
@@ -91,8 +92,9 @@ func template(obj *unstructured.Unstructured) (*corev1.PodTemplateSpec, error) {
 	return &t, nil
 }
 
-// AwaitFresh returns when no pod of a workload is older than the content of a ConfigMap or Secret. Containers read it
-// when they start, so this is what a reload is for. The versions of the API server are compared, not clocks.
+// AwaitFresh returns when no pod of a workload is older than the content of a ConfigMap or Secret.
+// Containers read it when they start, so this is what a reload is for. The versions of the API
+// server are compared, not clocks.
 func (n *Namespace) AwaitFresh(ctx context.Context, workload, source Ref) error {
 	return Await(ctx, fmt.Sprintf("all pods of %s to be younger than the content of %s", workload, source), func(ctx context.Context) error {
 		changed, err := n.contentVersion(ctx, source)

@@ -37,8 +37,8 @@ func (n *Namespace) Unmark(ctx context.Context, ref Ref) error {
 	})
 }
 
-// Undo puts the pod template and the annotations of the revision before the present one back, as kubectl rollout undo
-// does for a Deployment.
+// Undo puts the pod template and the annotations of the revision before the present one back, as
+// kubectl rollout undo does for a Deployment.
 func (n *Namespace) Undo(ctx context.Context, ref Ref) error {
 	deployment, err := n.Get(ctx, ref)
 	if err != nil {

@@ -17,9 +17,9 @@ type Version struct {
 	Deleted bool
 }
 
-// EachVersion tells every version of the objects of these kinds of resource ("pods") until the context ends: what is
-// there, before it returns, and then each change, one after the other and in the API server's order for each resource.
-// Lost is called when that cannot be kept any more.
+// EachVersion tells every version of the objects of these kinds of resource ("pods") until the
+// context ends: what is there, before it returns, and then each change, one after the other and in
+// the API server's order for each resource. Lost is called when that cannot be kept any more.
 func (n *Namespace) EachVersion(ctx context.Context, see func(Version), lost func(error), resources ...string) error {
 	for _, resource := range resources {
 		client := n.clients.typed.AppsV1().RESTClient()

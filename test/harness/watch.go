@@ -23,9 +23,10 @@ type change struct {
 	baseline bool
 }
 
-// follow delivers what is there and then every change of it, in the order of the API server and without a gap: a watch
-// that breaks goes on from the version where it broke. If that version is gone, lost is told, once, and nothing is
-// delivered any more, because a list taken instead would hide what had happened in between.
+// follow delivers what is there and then every change of it, in the order of the API server and
+// without a gap: a watch that breaks goes on from the version where it broke. If that version is
+// gone, lost is told, once, and nothing is delivered any more, because a list taken instead would
+// hide what had happened in between.
 func follow(ctx context.Context, lw *cache.ListWatch, deliver func(change) error, lost func(error)) error {
 	list, err := lw.ListWithContext(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -89,7 +90,8 @@ func deliverObject(item any, c change, deliver func(change) error) error {
 	return deliver(c)
 }
 
-// version reads a resource version as the number it is: versions of all objects of a cluster can be compared.
+// version reads a resource version as the number it is: versions of all objects of a cluster can be
+// compared.
 func version(obj metav1.Object) (uint64, error) {
 	v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 	if err != nil {

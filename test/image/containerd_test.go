@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A containerd of the test's own: its files, socket, mounts and processes end with the test, however the test ends.
+// A containerd of the test's own: its files, socket, mounts and processes end with the test,
+// however the test ends.
 type containerd struct {
 	dir    string
 	socket string
@@ -21,7 +22,8 @@ type containerd struct {
 	exited chan struct{}
 }
 
-// native snapshots are plain copies: they need nothing from the file system below, unlike overlayfs.
+// native snapshots are plain copies: they need nothing from the file system below, unlike
+// overlayfs.
 const snapshotter = "native"
 
 const config = `version = 2
@@ -33,8 +35,9 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
   address = %q
 `
 
-// inNamespaces becomes containerd as process 1 of a PID namespace: the shims, made to outlive it, then die with it.
-// Its own /run keeps shim sockets and runc's state away from a containerd of the machine.
+// inNamespaces becomes containerd as process 1 of a PID namespace: the shims, made to outlive it,
+// then die with it. Its own /run keeps shim sockets and runc's state away from a containerd of the
+// machine.
 const inNamespaces = `mount --make-rprivate / && mount -t proc none /proc && mount -t tmpfs none /run &&
 exec containerd --config "$1" --log-level warn`
 

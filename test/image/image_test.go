@@ -1,5 +1,6 @@
-// Package image_test loads the image into a real containerd and runs it there. It needs root and, on Debian,
-// apt-get install -y containerd; without them it fails, because an image nobody has started proves nothing.
+// Package image_test loads the image into a real containerd and runs it there. It needs root and,
+// on Debian, apt-get install -y containerd; without them it fails, because an image nobody has
+// started proves nothing.
 package image_test
 
 import (

@@ -119,8 +119,8 @@ func TestAFrozenControllerThatThawsEndsAndWritesNothing(t *testing.T) {
 	i.rollsOnce(1)
 }
 
-// decidesTwice returns when an instance has found twice that the workload has to be rolled. It finds so once if it is
-// able to do it.
+// decidesTwice returns when an instance has found twice that the workload has to be rolled. It
+// finds so once if it is able to do it.
 func (i *installation) decidesTwice(c *instance) {
 	i.Helper()
 	i.must(harness.Await(i.ctx, "the controller to decide twice that the workload is to be rolled", func(context.Context) error {

@@ -11,7 +11,8 @@ func TestAStandbyGoesOnWhereTheFirstWasStopped(t *testing.T) {
 	i := install(t)
 	first := i.start("first", "--enable-ha")
 	i.says(first, "holding the lease", `"identity":"first"`)
-	// Start returns when it is ready: a standby is, or an upgrade of the Deployment would wait for ever.
+	// Start returns when it is ready: a standby is, or an upgrade of the Deployment would wait for
+	// ever.
 	standby := i.start("standby", "--enable-ha")
 	i.says(standby, "waiting for the lease", `"holder":"first"`)
 	i.edit("red")

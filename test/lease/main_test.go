@@ -1,5 +1,5 @@
-// Package lease runs two controllers beside each other, as a Deployment with several replicas or an upgrade does, and
-// ends, kills and freezes them at the worst moments.
+// Package lease runs two controllers beside each other, as a Deployment with several replicas or an
+// upgrade does, and ends, kills and freezes them at the worst moments.
 package lease
 
 import (
@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 // patience bounds what would hang, and nothing else.
 const patience = 4 * time.Minute
 
-// installation is a namespace with the controller's account and permissions in it, and a workload to look after.
+// installation is a namespace with the controller's account and permissions in it, and a workload
+// to look after.
 type installation struct {
 	*testing.T
 	ctx       context.Context
@@ -155,8 +156,8 @@ func (i *installation) rollsOnce(rolledBefore int) {
 	}
 }
 
-// edit changes the source when the workload has its ledger. Edits before that are judged by other evidence, which is not
-// the subject here.
+// edit changes the source when the workload has its ledger. Edits before that are judged by other
+// evidence, which is not the subject here.
 func (i *installation) edit(value string) {
 	i.Helper()
 	i.must(i.ns.AwaitAdopted(i.ctx, web))

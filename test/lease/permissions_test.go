@@ -16,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// withdraw takes the permissions to the lease from the controller's account, and returns when the API server knows.
+// withdraw takes the permissions to the lease from the controller's account, and returns when the
+// API server knows.
 func (i *installation) withdraw() {
 	i.Helper()
 	roles := shared.Admin.RbacV1().Roles(i.ns.Name)

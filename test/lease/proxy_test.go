@@ -19,8 +19,8 @@ import (
 // account is the ServiceAccount of the shipped manifest.
 const account = "reroll"
 
-// proxy stands between one instance and the API server. It has the permissions of the controller's account, notes what is
-// asked, and can hold requests or answer that the server is away.
+// proxy stands between one instance and the API server. It has the permissions of the controller's
+// account, notes what is asked, and can hold requests or answer that the server is away.
 type proxy struct {
 	order *order
 
@@ -70,7 +70,8 @@ func (i *installation) proxy() (*proxy, string) {
 		ErrorLog:      log.New(io.Discard, "", 0), // of requests that an instance has given up
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(forward, w, r) }))
-	// Not closed: that waits for watches, whose instances are killed only after this. It ends with the process.
+	// Not closed: that waits for watches, whose instances are killed only after this. It ends with
+	// the process.
 
 	const name = "proxy"
 	kubeconfig := clientcmdapi.NewConfig()

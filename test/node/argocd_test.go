@@ -14,8 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// examples/argo-rollouts: a Rollout that Argo CD deploys from Git and heals by itself. A commit that changes only the
-// ConfigMap reaches the processes, and Argo CD takes nothing back.
+// examples/argo-rollouts: a Rollout that Argo CD deploys from Git and heals by itself. A commit
+// that changes only the ConfigMap reaches the processes, and Argo CD takes nothing back.
 func TestARolloutOfArgoCDShowsTheNewValueInItsProcesses(t *testing.T) {
 	t.Parallel()
 	h := startArgo(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// TestTheCauseIsTheOneThatTheKubeletReports lets a real kubelet report each failure, and compares the event with the
-// answers of both commands.
+// TestTheCauseIsTheOneThatTheKubeletReports lets a real kubelet report each failure, and compares
+// the event with the answers of both commands.
 func TestTheCauseIsTheOneThatTheKubeletReports(t *testing.T) {
 	t.Parallel()
 	for name, f := range failures {
@@ -46,8 +46,9 @@ func TestTheCauseIsTheOneThatTheKubeletReports(t *testing.T) {
 	}
 }
 
-// resembles compares the status of the new Pod with that of the simulated kubelet. Messages and times differ, and so do
-// the exit codes of an ordinary failure. A container that crashes runs from time to time.
+// resembles compares the status of the new Pod with that of the simulated kubelet. Messages and
+// times differ, and so do the exit codes of an ordinary failure. A container that crashes runs from
+// time to time.
 func (p *place) resembles(says string) {
 	p.t.Helper()
 	p.must(harness.Await(p.ctx, "a status like that of the simulated kubelet", func(context.Context) error {
@@ -115,7 +116,8 @@ func (p *place) awaitEvent(name, reason, note string) {
 	}))
 }
 
-// awaitAnswer returns when a command of Reroll prints the answer, which may be wrapped at any blank.
+// awaitAnswer returns when a command of Reroll prints the answer, which may be wrapped at any
+// blank.
 func (p *place) awaitAnswer(answer string, args ...string) {
 	p.t.Helper()
 	pattern := regexp.MustCompile(answer)

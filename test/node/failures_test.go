@@ -1,8 +1,8 @@
 package node_test
 
-// failing is a Deployment whose ConfigMap decides how its container fails. It is scaled up when its pod spec is complete.
-// The deadline is a day until the Pod has failed. Then it is a second. The node is fixed, so that a failure can depend
-// on it.
+// failing is a Deployment whose ConfigMap decides how its container fails. It is scaled up when its
+// pod spec is complete. The deadline is a day until the Pod has failed. Then it is a second. The
+// node is fixed, so that a failure can depend on it.
 const failing = `
 apiVersion: v1
 kind: ConfigMap
@@ -47,10 +47,11 @@ type failure struct {
 	breaks func(*place)
 	// shown is nil as soon as Kubernetes shows the failure.
 	shown func(*place) error
-	// event is the note of NotRolled, and answer what `reroll status` and `reroll why` show, from the state on. Both
-	// are regular expressions.
+	// event is the note of NotRolled, and answer what `reroll status` and `reroll why` show, from
+	// the state on. Both are regular expressions.
 	event, answer string
-	// says is the word by which the simulated kubelet of the scenarios produces this failure, if it does.
+	// says is the word by which the simulated kubelet of the scenarios produces this failure, if it
+	// does.
 	says string
 }
 

@@ -23,7 +23,8 @@ import (
 
 const asParent = "REROLL_TEST_STARTS_NODES_AND_IS_KILLED"
 
-// startAndHang is the program that a test kills: it starts a node with a container, and prints its folder.
+// startAndHang is the program that a test kills: it starts a node with a container, and prints its
+// folder.
 func startAndHang() {
 	if err := func() error {
 		ctx := context.Background()
@@ -143,8 +144,8 @@ func TestNothingIsLeftOfANodeWhoseParentIsKilled(t *testing.T) {
 	}
 }
 
-// descendants are the processes below one, in whatever namespaces, with their command lines. The broom is not among
-// them: it outlives the parent, and ends after the control groups are gone.
+// descendants are the processes below one, in whatever namespaces, with their command lines. The
+// broom is not among them: it outlives the parent, and ends after the control groups are gone.
 func descendants(t *testing.T, root int) map[int]string {
 	t.Helper()
 	parents := map[int]int{}

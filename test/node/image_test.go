@@ -12,7 +12,8 @@ import (
 
 const rerollImage = "localhost/reroll"
 
-// rerollTags are those of the image of Reroll on the nodes. An upgrade is one from the first to the second.
+// rerollTags are those of the image of Reroll on the nodes. An upgrade is one from the first to the
+// second.
 func rerollTags() []string { return []string{"first", "second"} }
 
 // buildReroll returns the controller as a program, and archives of its image.

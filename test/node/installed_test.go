@@ -22,7 +22,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// Each is a workload whose container prints the data of its ConfigMap, and which Pod Security allows under "restricted".
+// Each is a workload whose container prints the data of its ConfigMap, and which Pod Security
+// allows under "restricted".
 const restrictedApp = `
 apiVersion: v1
 kind: ConfigMap
@@ -52,8 +53,8 @@ spec:
           valueFrom: {configMapKeyRef: {name: NAME, key: text}}
 `
 
-// The last edit of the first one comes just before the leader ends, that of the second when it is ending or gone, and
-// that of the third after there is another.
+// The last edit of the first one comes just before the leader ends, that of the second when it is
+// ending or gone, and that of the third after there is another.
 func restrictedApps() []string { return []string{"before", "during", "after"} }
 
 // ofReroll selects the Pods of Reroll.
@@ -65,8 +66,8 @@ type installed struct {
 	values []string
 }
 
-// TestNoChangeIsLostWhenRerollEnds ends replicas of Reroll in each way that a cluster does, while data changes. Whatever
-// happens, a process reads the last data of each source.
+// TestNoChangeIsLostWhenRerollEnds ends replicas of Reroll in each way that a cluster does, while
+// data changes. Whatever happens, a process reads the last data of each source.
 func TestNoChangeIsLostWhenRerollEnds(t *testing.T) {
 	t.Parallel()
 	for name, replicas := range map[string]int{"one replica": 1, "two replicas": 2} {
@@ -127,7 +128,8 @@ func installInto(t *testing.T, replicas int) *installed {
 	return p
 }
 
-// helm installs or upgrades Reroll, and waits until it is ready. The name of the release is that of the namespace.
+// helm installs or upgrades Reroll, and waits until it is ready. The name of the release is that of
+// the namespace.
 func (p *installed) helm(verb, tag string) {
 	p.t.Helper()
 	args := []string{verb, "reroll", filepath.Join("..", "..", "charts", "reroll"), "--namespace=" + p.Name, "--wait", "--timeout=5m", "--set=image.tag=" + tag}
@@ -166,8 +168,8 @@ func (p *installed) leader() corev1.Pod {
 	return p.nextLeader(corev1.Pod{})
 }
 
-// nextLeader is the Pod that holds the Lease after another container held it. The kubelet keeps the name of a Pod whose
-// container it starts again.
+// nextLeader is the Pod that holds the Lease after another container held it. The kubelet keeps the
+// name of a Pod whose container it starts again.
 func (p *installed) nextLeader(old corev1.Pod) (leader corev1.Pod) {
 	p.t.Helper()
 	p.must(harness.Await(p.ctx, "a leader", func(ctx context.Context) error {
@@ -241,7 +243,8 @@ func (p *installed) drain() {
 	p.kubectl("drain", node, "--pod-selector=drained="+p.Name, "--timeout=5m")
 }
 
-// changeWhile edits all sources while Reroll ends, and returns when processes have read the last data of each.
+// changeWhile edits all sources while Reroll ends, and returns when processes have read the last
+// data of each.
 func (p *installed) changeWhile(how string, end func()) {
 	p.t.Helper()
 	began, old := time.Now(), p.leader()

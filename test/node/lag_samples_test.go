@@ -28,8 +28,8 @@ type lane struct {
 	name   string
 	node   int // from 0, as in strategies
 	secret bool
-	// late is for a source that no Pod starts with until all others are measured. A kubelet ends the watch of a source
-	// that it has not read for five minutes.
+	// late is for a source that no Pod starts with until all others are measured. A kubelet ends
+	// the watch of a source that it has not read for five minutes.
 	late bool
 
 	mu    sync.Mutex
@@ -42,7 +42,8 @@ func (l *lane) add(e edit) {
 	l.edits = append(l.edits, e)
 }
 
-// pod uses the source in all three ways. It gets its node without the scheduler, which leaves the kubelet least time.
+// pod uses the source in all three ways. It gets its node without the scheduler, which leaves the
+// kubelet least time.
 func (l *lane) pod(name, arg string) *corev1.Pod {
 	object := corev1.LocalObjectReference{Name: l.name}
 	variable := &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: object, Key: "value"}}
@@ -69,8 +70,8 @@ func (l *lane) pod(name, arg string) *corev1.Pod {
 	}
 }
 
-// holder is a Pod that runs all the time: the kubelet knows the source already when the other Pods come. Volumes are read
-// again and again, variables are not.
+// holder is a Pod that runs all the time: the kubelet knows the source already when the other Pods
+// come. Volumes are read again and again, variables are not.
 func (l *lane) holder() *corev1.Pod {
 	pod := l.pod(l.name+"-holder", "--http-port=8080")
 	if l.late {
@@ -90,8 +91,9 @@ type sample struct {
 	readings       map[string]reading
 }
 
-// reading is what a Pod has read in one way. On a busy machine, an answer of the API server can take seconds. So versions
-// decide whether an edit came before the Pod, and times bound how long before.
+// reading is what a Pod has read in one way. On a busy machine, an answer of the API server can
+// take seconds. So versions decide whether an edit came before the Pod, and times bound how long
+// before.
 type reading struct {
 	edit            *edit // the first that it lacks of those before it, nil if it lacks none
 	atLeast, atMost time.Duration

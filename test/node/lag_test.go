@@ -32,9 +32,10 @@ const (
 	shortestGap = 5 * time.Millisecond
 )
 
-// TestNewPodsHaveTheDataOfEditsLongEnoughBeforeThem edits sources all the time, starts Pods at random moments, and
-// compares what their processes have read with the edits before each Pod. The evidence rules rely on the result: a Pod
-// that was created more than source.StartLag after a change has it.
+// TestNewPodsHaveTheDataOfEditsLongEnoughBeforeThem edits sources all the time, starts Pods at
+// random moments, and compares what their processes have read with the edits before each Pod. The
+// evidence rules rely on the result: a Pod that was created more than source.StartLag after a
+// change has it.
 func TestNewPodsHaveTheDataOfEditsLongEnoughBeforeThem(t *testing.T) {
 	pods := fewLagPods
 	if text := os.Getenv(lagPods); text != "" {
@@ -214,7 +215,8 @@ func (m *measurement) edit(ctx context.Context, l *lane) error {
 	}
 }
 
-// pause waits for a random time, short ones more often than long ones. It returns false when the context ends.
+// pause waits for a random time, short ones more often than long ones. It returns false when the
+// context ends.
 func pause(ctx context.Context, longest time.Duration) bool {
 	r := rand.Float64()
 	select {
@@ -225,7 +227,8 @@ func pause(ctx context.Context, longest time.Duration) bool {
 	}
 }
 
-// startPods keeps the node busy during every second Pod: that is the load beside the Pods themselves.
+// startPods keeps the node busy during every second Pod: that is the load beside the Pods
+// themselves.
 func (m *measurement) startPods(ctx context.Context, l *lane, pods int) error {
 	if err := harness.Await(ctx, "the Pod that runs all the time", func(ctx context.Context) error {
 		pod, err := shared.admin.CoreV1().Pods(m.Name).Get(ctx, l.name+"-holder", metav1.GetOptions{})

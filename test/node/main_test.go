@@ -1,5 +1,6 @@
-// Package node_test runs containers on real nodes, and asks them what they have read. It needs root, containerd, runc
-// and control groups; without them it fails and says what is missing, since nothing would be proven.
+// Package node_test runs containers on real nodes, and asks them what they have read. It needs
+// root, containerd, runc and control groups; without them it fails and says what is missing, since
+// nothing would be proven.
 package node_test
 
 import (
@@ -110,7 +111,8 @@ func newPlaceOn(t *testing.T, h *harness.Harness) *place {
 	return &place{Namespace: n, t: t, ctx: ctx}
 }
 
-// emptyNamespace is deleted after the test: its containers would slow down those of other tests. Nobody waits for its end.
+// emptyNamespace is deleted after the test: its containers would slow down those of other tests.
+// Nobody waits for its end.
 func emptyNamespace(ctx context.Context, t *testing.T, h *harness.Harness, name string) *harness.Namespace {
 	t.Helper()
 	n, err := h.EmptyNamespace(ctx, name)

@@ -66,7 +66,8 @@ func TestNewContainersHaveReadTheNewValues(t *testing.T) {
 	}
 }
 
-// allPrinted fails unless each container of a Deployment has printed all of these lines at its start, and runs.
+// allPrinted fails unless each container of a Deployment has printed all of these lines at its
+// start, and runs.
 func (p *place) allPrinted(name string, lines ...string) {
 	p.t.Helper()
 	pods := p.podsOf(name)

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// eachContainer is nil if one container of the Pods of the Deployment is as wanted, init containers included.
+// eachContainer is nil if one container of the Pods of the Deployment is as wanted, init containers
+// included.
 func eachContainer(wanted func(corev1.ContainerStatus) bool) func(*place) error {
 	return func(p *place) error {
 		var states []string

@@ -11,7 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// The examples run here as they are. Their image cannot be pulled; the nodes have test/app under its name.
+// The examples run here as they are. Their image cannot be pulled; the nodes have test/app under
+// its name.
 func (p *place) applyExample(path ...string) {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "examples"}, path...)...))
@@ -45,7 +46,8 @@ func (p *place) mustBe(what, got, want string) {
 	}
 }
 
-// examples/first-steps: a ConfigMap as variable and as file, and two Deployments of which one is opted in.
+// examples/first-steps: a ConfigMap as variable and as file, and two Deployments of which one is
+// opted in.
 func TestFirstStepsShowsTheNewValueInTheLogsOfOneDeployment(t *testing.T) {
 	t.Parallel()
 	p := newMarkedPlace(t)
@@ -66,8 +68,8 @@ func TestFirstStepsShowsTheNewValueInTheLogsOfOneDeployment(t *testing.T) {
 	p.mustBe("the variable of the process that was not opted in", p.variable("web-not-opted-in", "GREETING"), "hello")
 }
 
-// examples/which-sources: all sources that a Deployment uses, those that match, those that it names, and a Secret that
-// it does not use.
+// examples/which-sources: all sources that a Deployment uses, those that match, those that it
+// names, and a Secret that it does not use.
 func TestWhichSourcesShowsTheValuesInTheProcesses(t *testing.T) {
 	t.Parallel()
 	p := newMarkedPlace(t)
@@ -85,7 +87,8 @@ func TestWhichSourcesShowsTheValuesInTheProcesses(t *testing.T) {
 	p.must(p.AwaitRolls(p.ctx, deployment("web"), 2))
 	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "second")
 
-	// The Secret matches, and the ConfigMap does not: the processes keep its former value until they are replaced.
+	// The Secret matches, and the ConfigMap does not: the processes keep its former value until
+	// they are replaced.
 	p.applyExample("which-sources", "search.yaml")
 	p.edit("configmap", "test-configmap", "greeting=good evening")
 	p.rolled("web", 2)

@@ -1,4 +1,5 @@
-// Package pages checks what the pages refer to, and what refers to the pages: no cluster is needed for that.
+// Package pages checks what the pages refer to, and what refers to the pages: no cluster is needed
+// for that.
 package pages
 
 import (

@@ -74,7 +74,8 @@ var (
 type collector struct {
 	printing bool
 	found    func(text string)
-	// texts has what was assigned to each variable so far, and aliases the variables that are functions of the log.
+	// texts has what was assigned to each variable so far, and aliases the variables that are
+	// functions of the log.
 	texts   map[string][]string
 	aliases []string
 	// compared has the errors that the code only compares, and that no user reads.
@@ -154,7 +155,8 @@ func logged(t *testing.T) map[string]string {
 	return all
 }
 
-// refusals returns the messages of the chart that prevent its rendering, and those of the admission policies.
+// refusals returns the messages of the chart that prevent its rendering, and those of the admission
+// policies.
 func refusals(t *testing.T) map[string]string {
 	t.Helper()
 	fails := regexp.MustCompile(`fail (?:\(printf )?("(?:[^"\\]|\\.)*")`)
@@ -184,8 +186,8 @@ func unquoted(t *testing.T, quoted string) string {
 	return text
 }
 
-// pattern matches the message of the code that a page shows: a word in capitals and the name of a flag may
-// be values there, and … any text.
+// pattern matches the message of the code that a page shows: a word in capitals and the name of a
+// flag may be values there, and … any text.
 func pattern(shown string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`^`)

@@ -55,7 +55,8 @@ const (
 	copied = `{annotations: {reroll.dev/replaces: "{}"}}`
 )
 
-// jobOf is a Job that the controller makes of the CronJob web, or, with other metadata, somebody else's.
+// jobOf is a Job that the controller makes of the CronJob web, or, with other metadata, somebody
+// else's.
 func jobOf(name, metadata string) string {
 	if metadata == "" {
 		metadata = `{labels: {reroll.dev/run: "1"}, annotations: {reroll.dev/held: "true", reroll.dev/ledger: "{}", cronjob.kubernetes.io/instantiate: manual},

@@ -14,7 +14,8 @@ const (
 	customKindsCRDs = "../scenarios/testdata/custom-kinds-crds.yaml"
 )
 
-// letsNothingPassOnCustomKinds is about one that is known, and one whose pod template the chart was told of.
+// letsNothingPassOnCustomKinds is about one that is known, and one whose pod template the chart was
+// told of.
 func letsNothingPassOnCustomKinds(t *testing.T, on *stage.Stage) {
 	t.Helper()
 	p := policedBy(t, on, func() (string, error) { return customKinds, nil })

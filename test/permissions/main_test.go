@@ -1,4 +1,5 @@
-// Package permissions starts the controller with less than it has to be allowed, on a real API server with RBAC.
+// Package permissions starts the controller with less than it has to be allowed, on a real API
+// server with RBAC.
 package permissions
 
 import (
@@ -84,8 +85,8 @@ func (p *place) must(err error) {
 	}
 }
 
-// grant gives the controller's account rules, in its namespace and everywhere, in the place of those from before. It returns
-// when the API server knows.
+// grant gives the controller's account rules, in its namespace and everywhere, in the place of
+// those from before. It returns when the API server knows.
 func (p *place) grant(g grants) {
 	p.Helper()
 	roles := p.on.Admin.RbacV1().Roles(p.ns.Name)

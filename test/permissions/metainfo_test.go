@@ -64,7 +64,8 @@ func TestWhatRunsIsWrittenDown(t *testing.T) {
 		t.Errorf("deploymentInfo: %s, want %s", first.Data["deploymentInfo"], want)
 	}
 
-	// It is no source: when it changes, a workload that names it stays. Another that changes later has been acted upon then.
+	// It is no source: when it changes, a workload that names it stays. Another that changes later
+	// has been acted upon then.
 	p.must(p.ns.Apply(p.ctx, usesIt))
 	p.must(p.ns.AwaitReady(p.ctx, web))
 	p.must(c.Stop(p.ctx))
@@ -75,7 +76,8 @@ func TestWhatRunsIsWrittenDown(t *testing.T) {
 	p.must(p.ns.AwaitReady(p.ctx, markerRef))
 	p.must(c.Stop(p.ctx))
 
-	// Started again as it was, it wrote nothing. Told something else, it writes that, and leaves what others have added.
+	// Started again as it was, it wrote nothing. Told something else, it writes that, and leaves
+	// what others have added.
 	second := p.metaInfo("to be there", there)
 	// The API server takes a write that changes nothing without making a new version of it.
 	writes, err := p.ns.Writes(p.on.Cluster.AuditLog(), harness.Ref{Kind: "configmap", Name: "reloader-meta-info"})

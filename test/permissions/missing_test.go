@@ -257,7 +257,8 @@ func TestNoPermissionIsAskedForThatIsNotUsed(t *testing.T) {
 			p := newPlace(t)
 			g := asShipped(t, false)
 			if tc.gone == nil {
-				// The kubeconfig names the namespace, so nothing but the lease is looked for elsewhere.
+				// The kubeconfig names the namespace, so nothing but the lease is looked for
+				// elsewhere.
 				tc.gone, tc.flags[1] = []string{"leases"}, "KUBERNETES_NAMESPACE="+p.ns.Name
 			}
 			var left []rbacv1.PolicyRule

@@ -103,7 +103,8 @@ func TestTheAdmissionPolicy(t *testing.T) {
 	}
 }
 
-// No permission can lead past the policy: the account is given all of them, so that nothing else refuses.
+// No permission can lead past the policy: the account is given all of them, so that nothing else
+// refuses.
 func letsNothingPassButMarks(t *testing.T, on *stage.Stage) {
 	t.Helper()
 	p := policed(t, on)

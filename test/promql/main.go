@@ -1,5 +1,6 @@
-// Command promql asks the engine of Prometheus about what was scraped: a Question on standard input, an Answer on standard
-// output. It is a module of its own, so that nothing else here needs Prometheus.
+// Command promql asks the engine of Prometheus about what was scraped: a Question on standard
+// input, an Answer on standard output. It is a module of its own, so that nothing else here needs
+// Prometheus.
 package main
 
 import (
@@ -108,7 +109,8 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// named are the metrics of an expression. A label by which what is found is grouped belongs to all that it is made of.
+// named are the metrics of an expression. A label by which what is found is grouped belongs to all
+// that it is made of.
 func named(read parser.Expr) map[string][]string {
 	all := map[string][]string{}
 	parser.Inspect(read, func(node parser.Node, above []parser.Node) error {

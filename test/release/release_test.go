@@ -14,9 +14,10 @@ import (
 
 const version = "0.0.1-test"
 
-// Each stranger has a clone in a folder of their own, and nothing from before: no cache of the compiler, no unpacked modules.
-// Of the modules only the packed files are shared, which go.sum vouches for. It is made for the architecture at hand alone, since
-// what could make a difference does not depend on that and building takes minutes.
+// Each stranger has a clone in a folder of their own, and nothing from before: no cache of the
+// compiler, no unpacked modules. Of the modules only the packed files are shared, which go.sum
+// vouches for. It is made for the architecture at hand alone, since what could make a difference
+// does not depend on that and building takes minutes.
 func TestTwoStrangersMakeTheSameRelease(t *testing.T) {
 	first := made(t, filepath.Join(t.TempDir(), "a"))
 	second := made(t, filepath.Join(t.TempDir(), "somewhere", "else", "entirely"))

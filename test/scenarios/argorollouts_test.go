@@ -27,7 +27,8 @@ func testArgoRollouts(t *testing.T, on *stage.Stage) {
 	without.run(t, "argo-rollouts/without-permissions")
 }
 
-// crds makes the API server know Rollouts, or the kinds of a file, or forget them with all there are.
+// crds makes the API server know Rollouts, or the kinds of a file, or forget them with all there
+// are.
 func crds(ctx context.Context, s *step) error {
 	if err := errors.Join(s.wantArgs(1, 2), s.wantNoNegation()); err != nil {
 		return err

@@ -300,7 +300,8 @@ func receiver(_ context.Context, s *step) error {
 	return nil
 }
 
-// reloader marks as Reloader does. It is another controller, so nobody else has decided on anything since.
+// reloader marks as Reloader does. It is another controller, so nobody else has decided on anything
+// since.
 func reloader(ctx context.Context, s *step) error {
 	if err := s.changing(3, 3); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// No node runs here that could mount anything: what the Secrets Store CSI driver writes, the harness writes.
+// No node runs here that could mount anything: what the Secrets Store CSI driver writes, the
+// harness writes.
 func testCSI(t *testing.T, on *stage.Stage) {
 	t.Parallel()
 	s := settingOn(t, on, harness.ShippedForCSI, harness.ReadManifest)

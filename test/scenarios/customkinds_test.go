@@ -33,7 +33,8 @@ func testCustomKinds(t *testing.T, on *stage.Stage) {
 	without.run(t, "custom-kinds/without-permissions")
 }
 
-// nothingRefused fails if a custom kind was asked for without a permission to it: nobody has asked the controllers to do that.
+// nothingRefused fails if a custom kind was asked for without a permission to it: nobody has asked
+// the controllers to do that.
 func (s *setting) nothingRefused(t *testing.T) {
 	t.Helper()
 	asked, err := s.Harness.AllRequests(s.manifest, s.Cluster.AuditLog())

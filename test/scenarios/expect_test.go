@@ -86,7 +86,8 @@ func rolled(ctx context.Context, s *step) error {
 	return err
 }
 
-// pods counts those that were made for a workload: a restart that leaves the template alone is no rollout.
+// pods counts those that were made for a workload: a restart that leaves the template alone is no
+// rollout.
 func pods(ctx context.Context, s *step) error {
 	workload, expected, err := s.counted(ctx)
 	if err != nil {
@@ -99,7 +100,8 @@ func pods(ctx context.Context, s *step) error {
 	return err
 }
 
-// writes counts what the API server has taken from the controller's account. A write that changes nothing counts too.
+// writes counts what the API server has taken from the controller's account. A write that changes
+// nothing counts too.
 func writes(ctx context.Context, s *step) error {
 	object, expected, err := s.counted(ctx)
 	if err != nil {
@@ -124,7 +126,8 @@ func writes(ctx context.Context, s *step) error {
 	return err
 }
 
-// counted reads an object and a number, and returns when the count of whatever it is about can be told.
+// counted reads an object and a number, and returns when the count of whatever it is about can be
+// told.
 func (s *step) counted(ctx context.Context) (harness.Ref, int, error) {
 	if err := errors.Join(s.wantArgs(2, 2), s.wantNoNegation()); err != nil {
 		return harness.Ref{}, 0, err
@@ -160,8 +163,8 @@ func quiet(ctx context.Context, s *step) error {
 // look tells how often something is there, and what is there instead of it.
 type look func(context.Context) (count int, instead string, err error)
 
-// expect compares what is there with what the step expects. Something is awaited if it is to be there; that it is not
-// there, or not once more, can be said only after the markers.
+// expect compares what is there with what the step expects. Something is awaited if it is to be
+// there; that it is not there, or not once more, can be said only after the markers.
 func (s *step) expect(ctx context.Context, what string, look look) error {
 	if s.not || s.count > 0 {
 		if err := s.decide(ctx); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A scenario that cannot fail shows nothing. Those in testdata/failing have to: each holds, in its part "want", what
-// its output has to say, a regular expression in each line.
+// A scenario that cannot fail shows nothing. Those in testdata/failing have to: each holds, in its
+// part "want", what its output has to say, a regular expression in each line.
 func TestAScenarioFailsAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/failing/*.txtar")

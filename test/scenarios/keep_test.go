@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// keepOnFailure lets somebody look around after a failure, if the variable KEEP_CLUSTER is set: the cluster stays, with
-// everything the scenario has made, until the test is interrupted.
+// keepOnFailure lets somebody look around after a failure, if the variable KEEP_CLUSTER is set: the
+// cluster stays, with everything the scenario has made, until the test is interrupted.
 func keepOnFailure(s *scenario, t testscript.T) {
 	test, ok := t.(interface {
 		Failed() bool
@@ -36,7 +36,8 @@ func keepOnFailure(s *scenario, t testscript.T) {
 	})
 }
 
-// terminal is where somebody sees it at once: go test keeps the output of a test back until the test has ended.
+// terminal is where somebody sees it at once: go test keeps the output of a test back until the
+// test has ended.
 func terminal() (io.Writer, func()) {
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// A CustomResourceDefinition belongs to the whole cluster. The scenarios that need one run on three clusters: one has the
-// kinds from the start, on one they come and go, and on one they do so while the API server streams no lists.
+// A CustomResourceDefinition belongs to the whole cluster. The scenarios that need one run on three
+// clusters: one has the kinds from the start, on one they come and go, and on one they do so while
+// the API server streams no lists.
 
 // TestInstalled has the controller of Argo Rollouts too, which acts on a whole cluster.
 func TestInstalled(t *testing.T) {
@@ -33,8 +34,8 @@ func TestComesAndGoes(t *testing.T) {
 	})
 }
 
-// The API server has to be asked for lists here. The controller of the first scenario watches all namespaces, so the other
-// one starts later.
+// The API server has to be asked for lists here. The controller of the first scenario watches all
+// namespaces, so the other one starts later.
 func TestWithoutStreamedLists(t *testing.T) {
 	t.Parallel()
 	flags, err := cluster.WithoutStreamedLists()
@@ -48,7 +49,8 @@ func TestWithoutStreamedLists(t *testing.T) {
 	})
 }
 
-// settingOn is one for some tests on a cluster: how the controller is installed there, and a harness that knows its kinds.
+// settingOn is one for some tests on a cluster: how the controller is installed there, and a
+// harness that knows its kinds.
 func settingOn(t *testing.T, on *stage.Stage, path func() (string, error), read func(string) (*harness.Manifest, error)) *setting {
 	t.Helper()
 	manifest, err := shippedManifest(path, read)

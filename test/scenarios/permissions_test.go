@@ -14,7 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// permissions compares those that are shipped with what the API servers of all scenarios were asked.
+// permissions compares those that are shipped with what the API servers of all scenarios were
+// asked.
 type permissions struct {
 	mu sync.Mutex
 	// unused are those that no scenario has needed yet, by the file.
@@ -39,8 +40,8 @@ func shippedPermissions() (*permissions, error) {
 	return all, nil
 }
 
-// notePermissions looks through all that the API server of a setting was asked by controllers. They may not have asked for
-// anything that they have no permission to.
+// notePermissions looks through all that the API server of a setting was asked by controllers. They
+// may not have asked for anything that they have no permission to.
 func (s *setting) notePermissions() error {
 	grants, err := s.manifest.Grants()
 	if err != nil {
@@ -62,7 +63,8 @@ func (s *setting) notePermissions() error {
 	return errors.Join(errs...)
 }
 
-// allPermissionsUsed fails if a permission is shipped that no scenario needs. That can be told only when all of them ran.
+// allPermissionsUsed fails if a permission is shipped that no scenario needs. That can be told only
+// when all of them ran.
 func (s *setting) allPermissionsUsed() error {
 	if err := s.notePermissions(); err != nil {
 		return err

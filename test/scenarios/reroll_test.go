@@ -13,7 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// reroll runs a command of the binary as a user does, in the namespace of the scenario or the one that it names, until it says what is expected.
+// reroll runs a command of the binary as a user does, in the namespace of the scenario or the one
+// that it names, until it says what is expected.
 func reroll(ctx context.Context, s *step) error {
 	if err := s.wantNoNegation(); err != nil {
 		return err

@@ -97,7 +97,8 @@ func setUp(on *setting, patience time.Duration, env *testscript.Env) error {
 	return nil
 }
 
-// run runs one step. Its context ends when it takes too long, or when the controller ends without having been told to.
+// run runs one step. Its context ends when it takes too long, or when the controller ends without
+// having been told to.
 func (s *scenario) run(name string, do func(context.Context, *step) error, ts *testscript.TestScript, not bool, args []string) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.patience, fmt.Errorf("it did not come within %s", s.patience))
 	defer cancel()
@@ -135,8 +136,8 @@ func (s *scenario) whileRunning(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// decide returns when the controller has decided on everything that was done before. Without one there is nothing to
-// decide.
+// decide returns when the controller has decided on everything that was done before. Without one
+// there is nothing to decide.
 func (s *scenario) decide(ctx context.Context) error {
 	if !s.running || s.decided {
 		return nil
@@ -181,8 +182,8 @@ func (s *scenario) report() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// end ends what the scenario has started. A controller that is still running is stopped like any other, and has to
-// end well.
+// end ends what the scenario has started. A controller that is still running is stopped like any
+// other, and has to end well.
 func (s *scenario) end(t testscript.T) {
 	if s.receiver != nil {
 		defer s.receiver.Close()

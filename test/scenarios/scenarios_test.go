@@ -1,5 +1,6 @@
-// Package scenarios runs the scripts beside it: each one is a small story of a user and the controller, told in
-// manifests, steps and expectations, on a real Kubernetes. README.md lists the words that they are told in.
+// Package scenarios runs the scripts beside it: each one is a small story of a user and the
+// controller, told in manifests, steps and expectations, on a real Kubernetes. README.md lists the
+// words that they are told in.
 package scenarios
 
 import (
@@ -14,10 +15,12 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// patience bounds a step that hangs. No step takes part of it on purpose, however slow the machine is.
+// patience bounds a step that hangs. No step takes part of it on purpose, however slow the machine
+// is.
 const patience = 4 * time.Minute
 
-// shared is the cluster of all scenarios that need nothing but Kubernetes, with what is made once for them.
+// shared is the cluster of all scenarios that need nothing but Kubernetes, with what is made once
+// for them.
 var shared *setting
 
 type setting struct {
@@ -43,8 +46,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// shippedManifest reads one that is shipped, with the admission policy: nothing that is told here may need more than that
-// allows.
+// shippedManifest reads one that is shipped, with the admission policy: nothing that is told here
+// may need more than that allows.
 func shippedManifest(path func() (string, error), read func(string) (*harness.Manifest, error)) (*harness.Manifest, error) {
 	at, err := path()
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 // beforeFirstApply owns all that was there of an object that nobody owned anything of.
 const beforeFirstApply = "before-first-apply"
 
-// Apply is server-side apply of a source: the manager owns all that it says, and what it said before and does not say any
-// more goes, unless somebody else owns that too. What others own with another value is a conflict, or taken by force.
+// Apply is server-side apply of a source: the manager owns all that it says, and what it said
+// before and does not say any more goes, unless somebody else owns that too. What others own with
+// another value is a conflict, or taken by force.
 func (s *Server) Apply(config Object, manager string, force bool) (Object, error) {
 	resource, name := ResourceOf(config), nameOf(config)
 	s.begin()
@@ -78,8 +79,8 @@ func (all owners) prune(obj Object, mine ownerKey, wanted map[string]string) {
 	}
 }
 
-// ForgetManagers is the update with which a client takes all managed fields away. From then on none are tracked until
-// somebody applies.
+// ForgetManagers is the update with which a client takes all managed fields away. From then on none
+// are tracked until somebody applies.
 func (s *Server) ForgetManagers(resource string, name types.NamespacedName, manager string) error {
 	old, err := s.Get(resource, name)
 	if err != nil || len(old.GetManagedFields()) == 0 {

@@ -36,7 +36,8 @@ type server interface {
 	// pods are those of a Job that are not about to end, and finish has one of them succeed.
 	pods(ctx context.Context, job string) ([]*corev1.Pod, error)
 	finish(ctx context.Context, pod *corev1.Pod) error
-	// events returns the next n events of a resource after a version, or fewer with the error that ended it.
+	// events returns the next n events of a resource after a version, or fewer with the error that
+	// ended it.
 	events(ctx context.Context, resource, version string, n int) ([]watch.Event, error)
 	// wait lets the clock of the server go on.
 	wait(d time.Duration)
@@ -112,7 +113,8 @@ func cases() map[string]struct {
 	return all
 }
 
-// patchWithVersion is about a ConfigMap: to workloads, the controllers of a real cluster write as well.
+// patchWithVersion is about a ConfigMap: to workloads, the controllers of a real cluster write as
+// well.
 func patchWithVersion(ctx context.Context, s server, o *outcome) error {
 	first, err := s.create(ctx, configMap("a", "1"), "helm")
 	if err != nil {

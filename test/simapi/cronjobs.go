@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StepCronJob is one sync of the CronJob controller: it notes what has become of the Jobs that it has made, and makes the one that is
-// due. Every schedule is once a minute here. It returns false if there is nothing to do.
+// StepCronJob is one sync of the CronJob controller: it notes what has become of the Jobs that it
+// has made, and makes the one that is due. Every schedule is once a minute here. It returns false
+// if there is nothing to do.
 func (p *Pods) StepCronJob(of *batchv1.CronJob) bool {
 	standing, err := p.server.Get("cronjobs", nameOf(of))
 	if err != nil || standing.GetUID() != of.UID {

@@ -24,9 +24,10 @@ const (
 	csiManager = "secrets-store-csi-driver"
 )
 
-// Driver is the Secrets Store CSI driver of all nodes, with the provider that it asks. A pod that mounts a SecretProviderClass starts
-// when the driver has mounted it. Each call of Step reads the provider for one pod, or writes the status of one: what happens in
-// between makes that write a late one.
+// Driver is the Secrets Store CSI driver of all nodes, with the provider that it asks. A pod that
+// mounts a SecretProviderClass starts when the driver has mounted it. Each call of Step reads the
+// provider for one pod, or writes the status of one: what happens in between makes that write a
+// late one.
 type Driver struct {
 	server *Server
 	// stores are the versions that the provider has, by class and id.
@@ -77,7 +78,8 @@ func SetIDs(class Object, ids []string) {
 	_ = unstructured.SetNestedField(class.(*unstructured.Unstructured).Object, strings.Join(ids, " "), "spec", "parameters", "objects")
 }
 
-// Store has the provider hand out a version of an object from now on. What is mounted stays as it is.
+// Store has the provider hand out a version of an object from now on. What is mounted stays as it
+// is.
 func (d *Driver) Store(class, id, version string) {
 	if d.stores[class] == nil {
 		d.stores[class] = map[string]string{}
@@ -91,7 +93,8 @@ func (d *Driver) Stored(class string) map[string]string { return maps.Clone(d.st
 // Turn is the versions that pods were given with a turn.
 func (d *Driver) Turn(class string, turn int) map[string]string { return d.turns[class][turn] }
 
-// Turns are the versions that pods could be given of a class, in the order in which that came to be.
+// Turns are the versions that pods could be given of a class, in the order in which that came to
+// be.
 func (d *Driver) Turns(class string) []map[string]string { return d.turns[class] }
 
 // Given is what a pod has of a class; false until it is mounted.
@@ -125,7 +128,8 @@ func (d *Driver) hasMounted(pod *corev1.Pod) bool {
 	})
 }
 
-// name is that of the next pod. The statuses of a driver are named by pods, so those of a StatefulSet have the same names there again.
+// name is that of the next pod. The statuses of a driver are named by pods, so those of a
+// StatefulSet have the same names there again.
 func (p *Pods) name(w Object) string {
 	if _, same := w.(*appsv1.StatefulSet); !same || p.driver == nil {
 		p.names++
@@ -139,8 +143,8 @@ func (p *Pods) name(w Object) string {
 	}
 }
 
-// Step does the next thing there is to do for a pod, and returns false if there is nothing. A class that does not exist is neither
-// mounted nor rotated.
+// Step does the next thing there is to do for a pod, and returns false if there is nothing. A class
+// that does not exist is neither mounted nor rotated.
 func (d *Driver) Step(of *corev1.Pod) bool {
 	standing, err := d.server.Get("pods", nameOf(of))
 	if err != nil || standing.GetUID() != of.UID || standing.GetDeletionTimestamp() != nil || Over(standing) {
@@ -186,7 +190,8 @@ func (d *Driver) present(namespace, name string) (turn int, ok bool) {
 	return last + 1, true
 }
 
-// write has the status of a pod say what it has. Over that of an earlier pod of the same name it is written, too.
+// write has the status of a pod say what it has. Over that of an earlier pod of the same name it is
+// written, too.
 func (d *Driver) write(pod *corev1.Pod, class string, turn int) {
 	key := mounting{pod.UID, class}
 	given, mounted := d.given[key]
@@ -239,7 +244,8 @@ func (d *Driver) Clean() bool {
 	return false
 }
 
-// customFields are the leaves of a custom resource: its spec, its owners, and what is mounted by its status.
+// customFields are the leaves of a custom resource: its spec, its owners, and what is mounted by
+// its status.
 func customFields(o *unstructured.Unstructured) map[string]string {
 	fields := map[string]string{}
 	if spec, ok := o.Object["spec"]; ok {

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// generated are the labels by which Kubernetes finds the pods of a Job. The first one is in the selector.
+// generated are the labels by which Kubernetes finds the pods of a Job. The first one is in the
+// selector.
 func generated(job *batchv1.Job) (name, uid string, labels map[string]string) {
 	uid = string(job.UID)
 	return batchv1.ControllerUidLabel, uid, map[string]string{
@@ -22,7 +23,8 @@ func generated(job *batchv1.Job) (name, uid string, labels map[string]string) {
 	}
 }
 
-// setDefaults gives a new object what the API server does: how many pods a Job has, that it is not suspended, and how they are found.
+// setDefaults gives a new object what the API server does: how many pods a Job has, that it is not
+// suspended, and how they are found.
 func setDefaults(obj Object) {
 	if c, ok := obj.(*batchv1.CronJob); ok && c.Spec.Suspend == nil {
 		c.Spec.Suspend = new(false)
@@ -98,8 +100,8 @@ func Over(obj Object) bool {
 	}
 }
 
-// StepJob does the next thing there is to do for a Job, by a kubelet, by what collects garbage, or by its controller, and returns
-// false if there is nothing.
+// StepJob does the next thing there is to do for a Job, by a kubelet, by what collects garbage, or
+// by its controller, and returns false if there is nothing.
 func (p *Pods) StepJob(of *batchv1.Job) bool {
 	standing, err := p.server.Get("jobs", nameOf(of))
 	if err != nil || standing.GetUID() != of.UID {
@@ -124,7 +126,8 @@ func (p *Pods) StepJob(of *batchv1.Job) bool {
 	return !Over(job) && p.syncJob(job, pods)
 }
 
-// syncJob is one sync of the Job controller: it makes or ends pods, and writes what it then knows into the status.
+// syncJob is one sync of the Job controller: it makes or ends pods, and writes what it then knows
+// into the status.
 func (p *Pods) syncJob(job *batchv1.Job, pods []*corev1.Pod) bool {
 	status := job.Status.DeepCopy()
 	var active []*corev1.Pod

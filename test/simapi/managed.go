@@ -19,7 +19,8 @@ import (
 // owners are the managers of the fields of one source.
 type owners map[ownerKey]*owner
 
-// ownerKey tells the two ways to write apart: who applies and updates owns what it set in each way on its own.
+// ownerKey tells the two ways to write apart: who applies and updates owns what it set in each way
+// on its own.
 type ownerKey struct {
 	manager string
 	applied bool
@@ -47,9 +48,10 @@ func (o *owner) add(path string) {
 	}
 }
 
-// own works out who owns which field of a source after an update: who sets a field takes it from all others and gets the
-// present time; a field that goes leaves no trace. Once nobody owns anything, nothing is tracked until somebody applies.
-// Of a workload only labels and annotations are tracked.
+// own works out who owns which field of a source after an update: who sets a field takes it from
+// all others and gets the present time; a field that goes leaves no trace. Once nobody owns
+// anything, nothing is tracked until somebody applies. Of a workload only labels and annotations
+// are tracked.
 func (s *Server) own(old, next Object, manager string) {
 	after, ok := fieldsOf(next)
 	if !ok {

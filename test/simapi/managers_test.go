@@ -41,8 +41,8 @@ func applies(manager, how string, data, labels map[string]string) managerStep {
 
 type pairs = map[string]string
 
-// managerCases are about who owns which fields, and since when. Each line is an answer, with the age of each entry: how many
-// writes ago its time was set.
+// managerCases are about who owns which fields, and since when. Each line is an answer, with the
+// age of each entry: how many writes ago its time was set.
 func managerCases() map[string]managerCase {
 	label := func(value string) func(*corev1.ConfigMap) {
 		return func(cm *corev1.ConfigMap) { cm.Labels = pairs{"x": value} }
@@ -132,7 +132,8 @@ func managers(ctx context.Context, s server, o *outcome, steps []managerStep) er
 		default:
 			next, err = s.apply(ctx, step.config, step.manager, step.how == "force")
 		}
-		// A write of a pacemaker tells the time of the server: one that is refused, or changes nothing, shows none.
+		// A write of a pacemaker tells the time of the server: one that is refused, or changes
+		// nothing, shows none.
 		pace, paceErr := s.create(ctx, configMap(fmt.Sprintf("pace-%d", len(times)), "1"), "helm")
 		if paceErr != nil {
 			return paceErr
@@ -157,7 +158,8 @@ func entriesOf(obj simapi.Object, times []time.Time) string {
 	return strings.Join(entries, "; ")
 }
 
-// age is how many writes ago a time was set. The pacemaker may be made in the second after its write.
+// age is how many writes ago a time was set. The pacemaker may be made in the second after its
+// write.
 func age(at *metav1.Time, times []time.Time) string {
 	if at == nil {
 		return "none"

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Patch is a strategic merge patch, which without lists is what a JSON merge patch is. A version in it is a condition, and so is a
-// uid.
+// Patch is a strategic merge patch, which without lists is what a JSON merge patch is. A version in
+// it is a condition, and so is a uid.
 func (s *Server) Patch(resource string, name types.NamespacedName, body []byte, manager string) (Object, error) {
 	old, err := s.Get(resource, name)
 	if err != nil {

@@ -22,15 +22,16 @@ type Source struct{ Resource, Name string }
 // String is like the arguments of kubectl.
 func (s Source) String() string { return strings.TrimSuffix(s.Resource, "s") + "/" + s.Name }
 
-// Pods is the part of a cluster that makes pods of templates: the controllers of the workloads and the kubelets. Each
-// call of Step moves one workload by one pod.
+// Pods is the part of a cluster that makes pods of templates: the controllers of the workloads and
+// the kubelets. Each call of Step moves one workload by one pod.
 type Pods struct {
 	server *Server
 	// Nodes is how many pods a DaemonSet has.
 	Nodes int
 
 	templates map[types.UID][]corev1.PodTemplateSpec
-	// numbered is, by workload, the revision that a generation has: the template cannot change within one.
+	// numbered is, by workload, the revision that a generation has: the template cannot change
+	// within one.
 	numbered  map[types.UID]numbered
 	revisions map[types.UID][]revision
 	started   map[types.UID]map[Source]string
@@ -71,7 +72,8 @@ func (p *Pods) Of(w Object) []*corev1.Pod {
 	return pods
 }
 
-// Absent is the content of a source that was not there when a pod was started that can do without it.
+// Absent is the content of a source that was not there when a pod was started that can do without
+// it.
 const Absent = "(absent)"
 
 // Content is what a pod was started with of each source it refers to; false until it has started.
@@ -85,8 +87,8 @@ func (p *Pods) Current(w Object, pod *corev1.Pod) bool {
 	return pod.Labels[revisionLabel] == p.revision(w)
 }
 
-// revision numbers the different templates of a workload. One that comes back gets its old number, as it gets its old
-// ReplicaSet or ControllerRevision in a cluster.
+// revision numbers the different templates of a workload. One that comes back gets its old number,
+// as it gets its old ReplicaSet or ControllerRevision in a cluster.
 func (p *Pods) revision(w Object) string {
 	if known, ok := p.numbered[w.GetUID()]; ok && known.generation == w.GetGeneration() {
 		return known.revision
@@ -110,8 +112,8 @@ func (p *Pods) number(w Object) string {
 
 func number(i int) string { return strconv.Itoa(i + 1) }
 
-// Step does the next thing there is to do for a workload, and returns false if there is nothing, or if it waits for a
-// source that does not exist. A workload that is gone loses its pods.
+// Step does the next thing there is to do for a workload, and returns false if there is nothing, or
+// if it waits for a source that does not exist. A workload that is gone loses its pods.
 func (p *Pods) Step(w Object) bool {
 	p.keepRevision(w)
 	pods := p.Of(w)
@@ -232,8 +234,8 @@ func (p *Pods) run(obj Object) {
 	}
 }
 
-// start gives a pod the content of its sources, if all of them exist that it cannot do without. It may only be called
-// while the workload still has the template that the pod was made of.
+// start gives a pod the content of its sources, if all of them exist that it cannot do without. It
+// may only be called while the workload still has the template that the pod was made of.
 func (p *Pods) start(w Object, pod *corev1.Pod) bool {
 	if p.driver != nil && !p.driver.hasMounted(pod) {
 		return false

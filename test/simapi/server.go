@@ -1,6 +1,7 @@
-// Package simapi is an API server in memory, for tests that need many thousands of histories. It keeps what decides
-// whether a controller is right: versions, uids, the times and owners of fields, conflicts, strategic merge patches,
-// and watches that lag. Nothing in it runs on its own: time moves, pods start and events arrive when a test says so.
+// Package simapi is an API server in memory, for tests that need many thousands of histories. It
+// keeps what decides whether a controller is right: versions, uids, the times and owners of fields,
+// conflicts, strategic merge patches, and watches that lag. Nothing in it runs on its own: time
+// moves, pods start and events arrive when a test says so.
 package simapi
 
 import (
@@ -34,7 +35,8 @@ type Object interface {
 // Server is the API server. It is not safe for concurrent use.
 type Server struct {
 	now time.Time
-	// skew is asked at each write by how much the clock is off of the server that takes it, and off is the answer.
+	// skew is asked at each write by how much the clock is off of the server that takes it, and off
+	// is the answer.
 	skew func() time.Duration
 	off  time.Duration
 
@@ -68,8 +70,8 @@ func (s *Server) Version() uint64 { return s.version }
 // Observe calls f after each write that changed something, before any watch brings it.
 func (s *Server) Observe(f func(Event)) { s.observe = append(s.observe, f) }
 
-// Skew has writes go to servers whose clocks do not agree: it is asked at each write by how much the clock is off of the
-// one that takes it.
+// Skew has writes go to servers whose clocks do not agree: it is asked at each write by how much
+// the clock is off of the one that takes it.
 func (s *Server) Skew(by func() time.Duration) { s.skew = by }
 
 // begin is called by each write before it looks at the clock.
@@ -136,7 +138,8 @@ func (s *Server) make(next Object) {
 	setDefaults(next)
 }
 
-// Update replaces an object. An object that names a version or a uid is refused where the one standing has another.
+// Update replaces an object. An object that names a version or a uid is refused where the one
+// standing has another.
 func (s *Server) Update(obj Object, manager string) (Object, error) {
 	resource, name := ResourceOf(obj), nameOf(obj)
 	old, err := s.Get(resource, name)
@@ -152,7 +155,8 @@ func (s *Server) Update(obj Object, manager string) (Object, error) {
 	return s.replace(old, clone(obj), manager), nil
 }
 
-// Edit changes what stands there, as a client does that reads, writes and tries again on a conflict.
+// Edit changes what stands there, as a client does that reads, writes and tries again on a
+// conflict.
 func (s *Server) Edit(resource string, name types.NamespacedName, manager string, edit func(Object)) (Object, error) {
 	old, err := s.Get(resource, name)
 	if err != nil {
@@ -163,8 +167,8 @@ func (s *Server) Edit(resource string, name types.NamespacedName, manager string
 	return s.replace(old, next, manager), nil
 }
 
-// editStatus changes the status of what stands there and nothing else, by the subresource: whatever it is, it raises no
-// generation.
+// editStatus changes the status of what stands there and nothing else, by the subresource: whatever
+// it is, it raises no generation.
 func (s *Server) editStatus(old Object, manager string, edit func(Object)) {
 	next := clone(old)
 	edit(next)
@@ -216,8 +220,8 @@ func (s *Server) put(resource string, name types.NamespacedName, obj Object, e E
 	s.tell(resource, e)
 }
 
-// raisesGeneration follows the strategies of the real server: that of a Deployment counts annotations too, because its
-// controller copies them to the ReplicaSet.
+// raisesGeneration follows the strategies of the real server: that of a Deployment counts
+// annotations too, because its controller copies them to the ReplicaSet.
 func raisesGeneration(old, next Object) bool {
 	switch o := old.(type) {
 	case *appsv1.Deployment:

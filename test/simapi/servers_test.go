@@ -279,7 +279,8 @@ func selector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 }
 
-// The workloads are paused or without replicas as far as they can be: the controllers of the cluster write less then.
+// The workloads are paused or without replicas as far as they can be: the controllers of the
+// cluster write less then.
 func deployment(name string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: meta(name), Spec: appsv1.DeploymentSpec{
 		Replicas: new(int32(0)), Paused: true, Selector: selector(), Template: template(),

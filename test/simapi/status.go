@@ -11,8 +11,9 @@ type counts struct {
 	all, current, available int32
 }
 
-// tellStatus writes into the status of a workload what its controller sees, in a write of its own, and returns false if
-// it stands there already. Until then the status is about an earlier generation, and says so.
+// tellStatus writes into the status of a workload what its controller sees, in a write of its own,
+// and returns false if it stands there already. Until then the status is about an earlier
+// generation, and says so.
 func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 	standing, err := p.server.Get(ResourceOf(w), nameOf(w))
 	if err != nil {

@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// revision is what the Deployment controller keeps in a ReplicaSet: the template, and beside it the annotations that the
-// Deployment had as long as the template was its present one.
+// revision is what the Deployment controller keeps in a ReplicaSet: the template, and beside it the
+// annotations that the Deployment had as long as the template was its present one.
 type revision struct {
 	number      string
 	annotations map[string]string
 }
 
-// keepRevision copies the annotations of a Deployment to its present revision. The real controller does so with each
-// sync, so they are those of the last moment before the template changed, or a little older.
+// keepRevision copies the annotations of a Deployment to its present revision. The real controller
+// does so with each sync, so they are those of the last moment before the template changed, or a
+// little older.
 func (p *Pods) keepRevision(w Object) {
 	if _, ok := w.(*appsv1.Deployment); !ok {
 		return
@@ -42,8 +43,8 @@ func (p *Pods) keepRevision(w Object) {
 	p.revisions[w.GetUID()] = kept
 }
 
-// Undo is kubectl rollout undo: it puts template and annotations of the revision before the present one back, in one
-// write without a condition. It returns false if there is none.
+// Undo is kubectl rollout undo: it puts template and annotations of the revision before the present
+// one back, in one write without a condition. It returns false if there is none.
 func (p *Pods) Undo(name types.NamespacedName, manager string) bool {
 	w, err := p.server.Get("deployments", name)
 	if err != nil || paused(w) { // kubectl refuses it

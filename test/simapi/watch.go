@@ -14,7 +14,8 @@ type Event struct {
 	Type    watch.EventType
 	Object  Object
 	Version uint64
-	// Old, Manager and Time, by the clock of the server that took it, are for those who observe, and on no watch.
+	// Old, Manager and Time, by the clock of the server that took it, are for those who observe,
+	// and on no watch.
 	Old     Object
 	Manager string
 	Time    time.Time
@@ -42,8 +43,8 @@ func (s *Server) tell(resource string, e Event) {
 	}
 }
 
-// SnapshotAt returns what existed of a resource at a version, and the version that a watch has to go on from. A server
-// may answer with any version that is not older than the one asked for.
+// SnapshotAt returns what existed of a resource at a version, and the version that a watch has to
+// go on from. A server may answer with any version that is not older than the one asked for.
 func (s *Server) SnapshotAt(resource string, version uint64) []Object {
 	existed := map[types.NamespacedName]Object{}
 	for _, e := range s.log(resource).events {

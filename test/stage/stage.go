@@ -1,4 +1,5 @@
-// Package stage sets up what the tests of a package share: a cluster, a harness on it, and the controller.
+// Package stage sets up what the tests of a package share: a cluster, a harness on it, and the
+// controller.
 package stage
 
 import (
@@ -50,8 +51,8 @@ func on(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
 	return s, nil
 }
 
-// OfTest is a stage with a cluster of its own, for a test that changes what all others would see. It ends after the
-// test and its subtests.
+// OfTest is a stage with a cluster of its own, for a test that changes what all others would see.
+// It ends after the test and its subtests.
 func OfTest(t *testing.T, binary func() (string, error), flags ...string) *Stage {
 	t.Helper()
 	own, err := New(t.Context(), binary, flags...)
@@ -66,15 +67,16 @@ func OfTest(t *testing.T, binary func() (string, error), flags ...string) *Stage
 	return own
 }
 
-// Run runs the tests of a package with a stage that they share, and returns the exit code. So many of them run at the
-// same time, unless the command line says otherwise: they wait far more than they compute, whatever the number of
-// processors is. Other packages may use its cluster too (see cluster.Borrow).
+// Run runs the tests of a package with a stage that they share, and returns the exit code. So many
+// of them run at the same time, unless the command line says otherwise: they wait far more than
+// they compute, whatever the number of processors is. Other packages may use its cluster too (see
+// cluster.Borrow).
 func Run(m *testing.M, name string, parallel int, use func(*Stage)) int {
 	return run(m, name, parallel, cluster.Borrow, use)
 }
 
-// RunAlone is Run with a cluster of its own, for a package whose tests change what all others would see, count or time what
-// one API server does, or start controllers that watch all namespaces.
+// RunAlone is Run with a cluster of its own, for a package whose tests change what all others would
+// see, count or time what one API server does, or start controllers that watch all namespaces.
 func RunAlone(m *testing.M, name string, parallel int, use func(*Stage)) int {
 	return run(m, name, parallel, cluster.Start, use)
 }
@@ -128,8 +130,8 @@ func fail(err error) int {
 	return 1
 }
 
-// EndWith ends a controller with its test, shows the end of its log if that has failed, and fails it if the controller
-// has raced or panicked.
+// EndWith ends a controller with its test, shows the end of its log if that has failed, and fails
+// it if the controller has raced or panicked.
 func EndWith(tb testing.TB, c *harness.Controller, name string) {
 	tb.Helper()
 	tb.Cleanup(func() {

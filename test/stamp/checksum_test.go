@@ -16,7 +16,8 @@ const (
 
 var plainDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// The example takes the library chart as its README says, and gets another checksum for other data alone.
+// The example takes the library chart as its README says, and gets another checksum for other data
+// alone.
 func TestTheLibraryChartSumsUpData(t *testing.T) {
 	bothHelms(t, func(t *testing.T, helm func(cluster.Clients) string) {
 		u := newUser(t, library, example)
@@ -63,7 +64,8 @@ metadata: {name: b}
 stringData: {z: "3"}
 `
 
-// What says the same has the same checksum, however it is written, and what does not has another one.
+// What says the same has the same checksum, however it is written, and what does not has another
+// one.
 func TestTheLibraryChartReadsManifests(t *testing.T) {
 	bothHelms(t, func(t *testing.T, helm func(cluster.Clients) string) {
 		u := newUser(t, library, example)

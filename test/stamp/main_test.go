@@ -1,4 +1,5 @@
-// Package stamp puts checksums on pod templates in the ways that the docs tell, with the real Helm, kubectl and kustomize.
+// Package stamp puts checksums on pod templates in the ways that the docs tell, with the real Helm,
+// kubectl and kustomize.
 package stamp
 
 import (

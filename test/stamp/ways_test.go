@@ -49,7 +49,8 @@ func (u *user) edit(file, from, to string) {
 	u.write(file, strings.Replace(string(text), from, to, 1))
 }
 
-// rolls calls what makes manifests, before and after another label and other data. All of it is as without a stamp, but for that.
+// rolls calls what makes manifests, before and after another label and other data. All of it is as
+// without a stamp, but for that.
 func (u *user) rolls(unstamped, stamped func() string, relabel, change func()) string {
 	u.Helper()
 	first := u.stampOf(unstamped(), stamped())
@@ -132,7 +133,8 @@ func TestPostRenderers(t *testing.T) {
 	})
 }
 
-// refuses: what stamp refuses, Helm does not send to a cluster. Helm 4 does not show what a plugin says about it.
+// refuses: what stamp refuses, Helm does not send to a cluster. Helm 4 does not show what a plugin
+// says about it.
 func (u *user) refuses(want, helm, renderer string, args ...string) {
 	u.Helper()
 	all := []string{"template", "web", web, "--post-renderer", renderer}
@@ -178,8 +180,8 @@ func TestAFunctionOfKustomize(t *testing.T) {
 	}
 }
 
-// An overlay renames what it has from its base, and a generator adds a hash. When the function runs, references have the names from
-// before.
+// An overlay renames what it has from its base, and a generator adds a hash. When the function
+// runs, references have the names from before.
 func TestAFunctionOfKustomizeInAnOverlay(t *testing.T) {
 	u := newStamper(t, kustomize)
 	base := kustomize + "/kustomization.yaml"

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Story tells what happens as it happens: the time since the beginning, a word for what it is about, a sentence.
+// Story tells what happens as it happens: the time since the beginning, a word for what it is
+// about, a sentence.
 type Story struct {
 	out   io.Writer
 	began time.Time
@@ -59,12 +60,12 @@ func (s *Story) Expecting() string {
 	return s.expected
 }
 
-// firstWord is how long nothing may happen until the story says what it waits for. It says so again after twice as
-// long, and so on: there is room for few lines.
+// firstWord is how long nothing may happen until the story says what it waits for. It says so again
+// after twice as long, and so on: there is room for few lines.
 const firstWord = 15 * time.Second
 
-// Watch says what is waited for when that takes long, and gives up when nothing has happened for so long that nothing
-// will, however slow the machine.
+// Watch says what is waited for when that takes long, and gives up when nothing has happened for so
+// long that nothing will, however slow the machine.
 func (s *Story) Watch(ctx context.Context, patience time.Duration, giveUp context.CancelCauseFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -11,7 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// instances are those that run, by the names of their pods. One that is about to be stopped is not scraped any more.
+// instances are those that run, by the names of their pods. One that is about to be stopped is not
+// scraped any more.
 type instances struct {
 	mu  sync.Mutex
 	all map[string]*harness.Controller

@@ -1,5 +1,6 @@
-// Command picture makes docs/images/dashboard.svg: it lets two instances of the controller work and get into trouble for ten minutes
-// on a throwaway cluster, scrapes them as a Prometheus does, and draws the panels of the shipped dashboard.
+// Command picture makes docs/images/dashboard.svg: it lets two instances of the controller work and
+// get into trouble for ten minutes on a throwaway cluster, scrapes them as a Prometheus does, and
+// draws the panels of the shipped dashboard.
 package main
 
 import (

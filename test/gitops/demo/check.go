@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// counts are rollouts of a workload, by its ReplicaSets, and writes of Reroll in its namespace, by the audit log of the
-// API server. Events are none.
+// counts are rollouts of a workload, by its ReplicaSets, and writes of Reroll in its namespace, by
+// the audit log of the API server. Events are none.
 type counts struct{ rollouts, writes int }
 
 func (c counts) String() string {
@@ -36,8 +36,9 @@ func number(n int, what string) string {
 	}
 }
 
-// expect returns when Reroll has decided on all that came before. Then so much more has to have happened to the web server
-// than at the last time, with no Warning about anything in its namespace and none in the log.
+// expect returns when Reroll has decided on all that came before. Then so much more has to have
+// happened to the web server than at the last time, with no Warning about anything in its namespace
+// and none in the log.
 func (d *demo) expect(ctx context.Context, more counts, why string) error {
 	seen, err := d.seen(ctx, d.shop)
 	if err != nil {
@@ -99,8 +100,8 @@ func (d *demo) calm(ctx context.Context, ns *harness.Namespace) error {
 	return nil
 }
 
-// warnings are the lines of Reroll's log that are more than information. The demo edits its markers again and again, and Reroll is
-// right to warn of that.
+// warnings are the lines of Reroll's log that are more than information. The demo edits its markers
+// again and again, and Reroll is right to warn of that.
 func (d *demo) warnings() []string {
 	lines := slices.Concat(d.controller.Log.Holding(`"level":"warning"`), d.controller.Log.Holding(`"level":"error"`))
 	return slices.DeleteFunc(lines, func(line string) bool {

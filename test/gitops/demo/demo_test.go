@@ -16,7 +16,8 @@ import (
 
 const root = "../../.."
 
-// play builds the program that make demo-gitops runs, and lets it play with a Reroll that reports data races.
+// play builds the program that make demo-gitops runs, and lets it play with a Reroll that reports
+// data races.
 func play(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "demo")
@@ -62,8 +63,8 @@ func TestTheDemoTellsWhatTheExampleShows(t *testing.T) {
 	}
 }
 
-// masked takes out what differs each time: how long it took, and what came of the edit by hand. Where self-heal was
-// late, the demo has checked what comes of that instead.
+// masked takes out what differs each time: how long it took, and what came of the edit by hand.
+// Where self-heal was late, the demo has checked what comes of that instead.
 func masked(told string) []string {
 	told = regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s  waiting .*\n( {18}.*\n)*`).ReplaceAllString(told, "")
 	told = regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s`).ReplaceAllString(told, "TIME")

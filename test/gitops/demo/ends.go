@@ -32,8 +32,8 @@ func (d *demo) editByHand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What Argo CD puts back later than that is a change by then, and putting it back is another one. A second is for the
-	// ways to here and to Reroll, which differ.
+	// What Argo CD puts back later than that is a change by then, and putting it back is another
+	// one. A second is for the ways to here and to Reroll, which differ.
 	if more := seen.since(d.until); took > quietPeriod-time.Second && more == (counts{2, 2}) {
 		d.story.Tell("edit", "the ConfigMap by hand: self-heal put it back after %.1f s, later than the %s that Reroll waits: one rollout, and one back",
 			took.Seconds(), quietPeriod)

@@ -1,6 +1,6 @@
-// Command demo plays the usual tutorial of GitOps beside Reroll: a cluster, the real Argo CD, Git repositories, Reroll as
-// an Application of its own, and the example of examples/gitops. Each step says what is done and what is seen, and fails
-// unless that is what is to be.
+// Command demo plays the usual tutorial of GitOps beside Reroll: a cluster, the real Argo CD, Git
+// repositories, Reroll as an Application of its own, and the example of examples/gitops. Each step
+// says what is done and what is seen, and fails unless that is what is to be.
 package main
 
 import (
@@ -95,7 +95,8 @@ func run(opts options) (code int, err error) {
 	return code, nil
 }
 
-// prepare builds what takes minutes for the first time and tells about itself; the story's clock starts after it.
+// prepare builds what takes minutes for the first time and tells about itself; the story's clock
+// starts after it.
 func prepare(ctx context.Context, race bool) (string, error) {
 	if _, err := cluster.Build(ctx, os.Stderr); err != nil {
 		return "", err
@@ -138,7 +139,8 @@ func (d *demo) perform(ctx context.Context, patience time.Duration) error {
 
 // clean ends what was started.
 func (d *demo) clean() error {
-	// The context of the play may be over. The bound is for a process that does not answer any more.
+	// The context of the play may be over. The bound is for a process that does not answer any
+	// more.
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 3*time.Minute, errors.New("not within 3 minutes"))
 	defer cancel()
 	var errs []error

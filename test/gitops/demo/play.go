@@ -40,7 +40,8 @@ type demo struct {
 	until      counts // what was expected until now, of the web server
 }
 
-// play goes through the steps. The context living bounds what outlives them, when it is to be kept running.
+// play goes through the steps. The context living bounds what outlives them, when it is to be kept
+// running.
 func (d *demo) play(ctx, living context.Context, giveUp context.CancelCauseFunc) error {
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return d.openCluster(ctx, living) },
@@ -90,8 +91,8 @@ func (d *demo) openCluster(ctx, living context.Context) error {
 	return nil
 }
 
-// applicationOf makes the Application of a manifest of the example, with a repository of this machine in the place of
-// the one that it names.
+// applicationOf makes the Application of a manifest of the example, with a repository of this
+// machine in the place of the one that it names.
 func (d *demo) applicationOf(ctx context.Context, name string, repository *argocd.Repository, change func(*unstructured.Unstructured)) (*argocd.Application, error) {
 	text, err := os.ReadFile(filepath.Join(d.example, name+".yaml"))
 	if err != nil {
@@ -108,7 +109,8 @@ func (d *demo) applicationOf(ctx context.Context, name string, repository *argoc
 	return argocd.Create(ctx, d.cluster.Config(), manifest)
 }
 
-// install lets Argo CD install Reroll, and starts it as its Deployment says: no kubelet does that here.
+// install lets Argo CD install Reroll, and starts it as its Deployment says: no kubelet does that
+// here.
 func (d *demo) install(ctx context.Context, giveUp context.CancelCauseFunc) error {
 	repository, err := argocd.NewRepository(ctx, filepath.Join(d.cluster.Dir(), "git-reroll"))
 	if err != nil {
@@ -174,7 +176,8 @@ func (d *demo) start(ctx context.Context, giveUp context.CancelCauseFunc) error 
 	return nil
 }
 
-// pruneOwn shows that what Reroll makes in its own namespace is not in Git and is not pruned for that.
+// pruneOwn shows that what Reroll makes in its own namespace is not in Git and is not pruned for
+// that.
 func (d *demo) pruneOwn(ctx context.Context) error {
 	made := []harness.Ref{{Kind: "secret", Name: "reroll-digest-key"}, {Kind: "configmap", Name: "reloader-meta-info"}}
 	before, err := d.identities(ctx, made)

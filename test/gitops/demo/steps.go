@@ -40,7 +40,8 @@ func (d *demo) deploy(ctx context.Context) error {
 	return nil
 }
 
-// delivered returns when Argo CD says that the last revision is in the cluster, and all pods are of its template.
+// delivered returns when Argo CD says that the last revision is in the cluster, and all pods are of
+// its template.
 func (d *demo) delivered(ctx context.Context) error {
 	d.story.Expect("Argo CD to sync the last commit, and all pods to be ready")
 	if _, err := d.web.Refresh(ctx); err != nil {
@@ -111,8 +112,8 @@ func (d *demo) withoutAutomation(ctx context.Context) error {
 	return d.delivered(ctx)
 }
 
-// differs returns when Argo CD finds one object different from Git, by one field. Nothing that Reroll has written is to be
-// among what differs.
+// differs returns when Argo CD finds one object different from Git, by one field. Nothing that
+// Reroll has written is to be among what differs.
 func (d *demo) differs(ctx context.Context, object harness.Ref, field string) error {
 	if _, err := d.web.Await(ctx, "OutOfSync", func(s *argocd.State) error {
 		if s.Status.Sync.Status != "OutOfSync" {

@@ -20,7 +20,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// asThrowaway makes the test binary behave as the command, which starts itself again in the background.
+// asThrowaway makes the test binary behave as the command, which starts itself again in the
+// background.
 const asThrowaway = "REROLL_TEST_IS_THROWAWAY"
 
 func TestMain(m *testing.M) {
@@ -56,7 +57,8 @@ func want(t *testing.T, wantCode int, words string, output string, code int) {
 	}
 }
 
-// up starts a cluster that is ended with the test, and returns a client that got its address from what was printed.
+// up starts a cluster that is ended with the test, and returns a client that got its address from
+// what was printed.
 func up(t *testing.T) (*kubernetes.Clientset, string) {
 	t.Helper()
 	output, code := throwaway(t, "up", "--nodes=1")
@@ -106,7 +108,8 @@ func TestAClusterWhoseComponentDiesIsNotCalledUp(t *testing.T) {
 	if err := syscall.Kill(etcdOf(t, dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// A bound for what would hang: the cluster is taken down by a test that ends, not by one that is cut off.
+	// A bound for what would hang: the cluster is taken down by a test that ends, not by one that
+	// is cut off.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	ended := filepath.Join(filepath.Dir(dir), "kept-cluster.ended")

@@ -1,5 +1,6 @@
-// The programs of Argo CD that a test needs, in one binary, since linking them apart takes as long again: the
-// application-controller, the repo-server, the server of a config management plugin, and a Redis between them.
+// The programs of Argo CD that a test needs, in one binary, since linking them apart takes as long
+// again: the application-controller, the repo-server, the server of a config management plugin, and
+// a Redis between them.
 package main
 
 import (
@@ -44,7 +45,8 @@ func run(args []string) error {
 	}
 }
 
-// redis serves until it is killed. Its clock stands still unless it is pushed, and what Argo CD writes is to expire.
+// redis serves until it is killed. Its clock stands still unless it is pushed, and what Argo CD
+// writes is to expire.
 func redis(address string) error {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr(address); err != nil {

@@ -12,7 +12,8 @@ import (
 
 const cgroups = "/sys/fs/cgroup"
 
-// hierarchies are the folders in which a node needs a control group: one of version 2, or each of version 1.
+// hierarchies are the folders in which a node needs a control group: one of version 2, or each of
+// version 1.
 func hierarchies() (folders []string, unified bool, err error) {
 	if _, err := os.Stat(cgroups + "/cgroup.controllers"); err == nil {
 		return []string{cgroups}, true, nil
@@ -22,7 +23,8 @@ func hierarchies() (folders []string, unified bool, err error) {
 		return nil, false, err
 	}
 	for _, e := range entries {
-		// Links are second names. A version 2 beside version 1 has none of the controllers that a kubelet needs.
+		// Links are second names. A version 2 beside version 1 has none of the controllers that a
+		// kubelet needs.
 		if e.IsDir() && e.Name() != "unified" {
 			folders = append(folders, filepath.Join(cgroups, e.Name()))
 		}
@@ -95,8 +97,8 @@ func handDown(above, dir string) error {
 	return nil
 }
 
-// sweep waits for the end of the program that uses the cluster, and removes the control groups. The kernel keeps those
-// of version 1 for a moment after their last process has ended.
+// sweep waits for the end of the program that uses the cluster, and removes the control groups. The
+// kernel keeps those of version 1 for a moment after their last process has ended.
 func sweep(name string) error {
 	if name == "" {
 		return fmt.Errorf("--cgroup is missing")

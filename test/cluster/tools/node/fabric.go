@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Addresses of the fabric. The first is that of the Service "kubernetes", which the certificate of the API server names.
+// Addresses of the fabric. The first is that of the Service "kubernetes", which the certificate of
+// the API server names.
 const (
 	serviceIP = "10.0.0.1"
 	gateway   = "10.244.0.1"
@@ -25,8 +26,9 @@ const (
 func nodeIP(index int) string    { return "10.244.0." + strconv.Itoa(index+1) }
 func podSubnet(index int) string { return "10.244." + strconv.Itoa(index) + ".0/24" }
 
-// Sockets in the folder of the cluster: pods and kubelets reach the API server through the first, and it reaches them
-// through the second. The folder is the working folder, since the name of a socket may not be long.
+// Sockets in the folder of the cluster: pods and kubelets reach the API server through the first,
+// and it reaches them through the second. The folder is the working folder, since the name of a
+// socket may not be long.
 const (
 	apiSocket    = "api.sock"
 	egressSocket = "egress.sock"
@@ -174,7 +176,8 @@ func accept(listener net.Listener, serve func(net.Conn)) error {
 	}
 }
 
-// join copies both ways. An end in one direction is passed on: kubectl exec closes its input and reads on.
+// join copies both ways. An end in one direction is passed on: kubectl exec closes its input and
+// reads on.
 func join(near net.Conn, from io.Reader, far net.Conn) {
 	defer near.Close()
 	defer far.Close()

@@ -1,8 +1,9 @@
-// Command node runs nodes of a throwaway cluster: kubelet and containerd, each node in namespaces of its own.
+// Command node runs nodes of a throwaway cluster: kubelet and containerd, each node in namespaces
+// of its own.
 //
-// It has three roles. The fabric is the network between the nodes and the parent of all of them. A node is process 1
-// of its namespaces. The broom outlives the program that uses the cluster, and removes the control groups that the
-// kernel keeps when all else is gone.
+// It has three roles. The fabric is the network between the nodes and the parent of all of them. A
+// node is process 1 of its namespaces. The broom outlives the program that uses the cluster, and
+// removes the control groups that the kernel keeps when all else is gone.
 package main
 
 import (
@@ -39,7 +40,8 @@ func (c *config) name() string { return "node-" + strconv.Itoa(c.index) }
 func (c *config) path(name string) string { return filepath.Join(c.dir, name) }
 
 func main() {
-	// The kernel ties a child to the thread that started it. The main thread lives as long as the process.
+	// The kernel ties a child to the thread that started it. The main thread lives as long as the
+	// process.
 	runtime.LockOSThread()
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Where a node finds what is outside of it. Its own /run and /var cover those of the machine, which may hold any of these.
+// Where a node finds what is outside of it. Its own /run and /var cover those of the machine, which
+// may hold any of these.
 const (
 	hostDir    = "/run/host/cluster"
 	hostTools  = "/run/host/tools"
@@ -20,7 +21,8 @@ const (
 
 const containerdSocket = "/run/containerd/containerd.sock"
 
-// runNode is process 1 of a node. It returns when kubelet or containerd has ended, and everything in the node ends with it.
+// runNode is process 1 of a node. It returns when kubelet or containerd has ended, and everything
+// in the node ends with it.
 func runNode(c *config) error {
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // which ends when the network interface is there
 		return err
@@ -57,7 +59,8 @@ func runNode(c *config) error {
 	}
 }
 
-// arrange gives the node files of its own: the paths that kubelet and containerd have built in are then private.
+// arrange gives the node files of its own: the paths that kubelet and containerd have built in are
+// then private.
 func arrange(c *config) error {
 	outside := map[string]string{hostDir: c.dir, hostTools: c.tools}
 	for i, image := range c.images {
@@ -131,8 +134,8 @@ func bind(f *os.File, at string) error {
 	return nil
 }
 
-// ownSysctls hides settings of the kernel that count for the whole machine. A kubelet that finds other values writes
-// these.
+// ownSysctls hides settings of the kernel that count for the whole machine. A kubelet that finds
+// other values writes these.
 func ownSysctls() error {
 	for name, value := range map[string]string{
 		"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",

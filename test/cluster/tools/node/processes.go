@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// processes are those of a node. Its process 1 is also the parent of each that has lost its own, and waits for all of
-// them, so package exec cannot wait for any.
+// processes are those of a node. Its process 1 is also the parent of each that has lost its own,
+// and waits for all of them, so package exec cannot wait for any.
 type processes struct {
 	mu      sync.Mutex
 	started map[int]chan<- syscall.WaitStatus
@@ -48,7 +48,8 @@ func (p *processes) reap() {
 	}
 }
 
-// start returns where the end of the process is reported. Its output is appended to a log in the folder of the cluster.
+// start returns where the end of the process is reported. Its output is appended to a log in the
+// folder of the cluster.
 func (p *processes) start(c *config, name, program string, args ...string) (<-chan syscall.WaitStatus, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

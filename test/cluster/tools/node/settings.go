@@ -28,7 +28,8 @@ state = "/run/containerd"
     conf_dir = "/run/node/cni"
 `
 
-// Without iptables there are no addresses to masquerade, and no ports of the node that lead to a pod.
+// Without iptables there are no addresses to masquerade, and no ports of the node that lead to a
+// pod.
 const networkSettings = `{
   "cniVersion": "1.0.0",
   "name": "pods",
@@ -46,8 +47,9 @@ const networkSettings = `{
 }
 `
 
-// The kubelet is that of a default installation, except for what the machine forbids (control groups of version 1, no
-// iptables) and for limits that would let a busy machine or a full disk decide what a test sees.
+// The kubelet is that of a default installation, except for what the machine forbids (control
+// groups of version 1, no iptables) and for limits that would let a busy machine or a full disk
+// decide what a test sees.
 const kubeletSettings = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// options are how much is measured.
+// options are how much is measured. There are many because each is a flag.
 type options struct {
 	fan, owners, edits        int // of the scenarios fan-out and latency
 	followed                  int // followed

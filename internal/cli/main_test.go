@@ -6,22 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 )
-
-// kubectl runs the binary under another name for completion, with only the words.
-func TestKubectlIsAnsweredWhatMayComeNext(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"stat"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if want := "status\tShow whether Pods use the current data of their ConfigMaps and Secrets\n:4\n"; code != 0 || stdout.String() != want {
-		t.Errorf("exit code %d, %q, want %q", code, stdout.String(), want)
-	}
-}
 
 func TestWhatTheCommandLineAnswers(t *testing.T) {
 	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
@@ -271,57 +261,6 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 	}
 }
 
-func TestLintOfManifests(t *testing.T) {
-	none := func(string) string { return "" }
-	write := func(text string) string {
-		path := filepath.Join(t.TempDir(), "manifest.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	const typo = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, annotations: {example.org/atuo: "true", reloader.stakater.com/atuo: "true"}}}`
-	for about, tc := range map[string]struct {
-		args           []string
-		code           int
-		stdout, stderr string
-	}{
-		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
-		"a typo":         {[]string{write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n", ""},
-		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation example.org/atuo has \"true\": does nothing. Did you mean example.org/auto?\n", ""},
-		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "manifest.yaml:1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
-		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
-		"no manifest before a typo": {
-			[]string{write("password: hunter2"), write(typo)}, 2,
-			"manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n",
-			"manifest.yaml:1: it is not a Kubernetes object: it has no apiVersion or no kind\n",
-		},
-		"a boolean": {
-			[]string{write("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n    reloader.stakater.com/auto: yes\n")}, 1,
-			"manifest.yaml:6: Deployment web: annotation reloader.stakater.com/auto is a boolean; write \"true\" in quotes\n", "",
-		},
-		"as JSON": {
-			[]string{"-o", "json", write(typo)}, 1,
-			`"line": 1,
-      "object": "Deployment web",
-      "annotation": "reloader.stakater.com/atuo",
-      "message": "annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?"
-    }
-  ]
-}
-`, "",
-		},
-	} {
-		t.Run(about, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			code := Main("reroll", append([]string{"lint"}, tc.args...), "1.2.3", none, &stdout, &stderr)
-			if code != tc.code || !strings.HasSuffix(stdout.String(), tc.stdout) || tc.code != 1 && tc.stdout == "" && stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), tc.stderr) {
-				t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
-			}
-		})
-	}
-}
-
 // The help of run lists its flags under headings, each flag once.
 func TestTheFlagsOfRunHaveHeadings(t *testing.T) {
 	var stdout, stderr bytes.Buffer
@@ -345,31 +284,6 @@ func TestTheFlagsOfRunHaveHeadings(t *testing.T) {
 			if cmd.Flags().Lookup(name) == nil {
 				t.Errorf("%s has %s, which is not a flag", g.title, name)
 			}
-		}
-	}
-}
-
-func TestWordsComplete(t *testing.T) {
-	for line, want := range map[string]string{
-		"run --log-format ":        "text\njson\n",
-		"run --reload-strategy ":   "auto\nenv-vars\nannotations\n",
-		"run --on-revert ":         "stop\nrestart\n",
-		"status --output ":         "wide\njson\n",
-		"why --output ":            "json\n",
-		"lint -o ":                 "json\n",
-		"status --secret-marks ":   "keyed\nsha1\n",
-		"stamp --missing ":         "ignore\nwarn\nerror\n",
-		"run --is-Argo-Rollouts= ": "true\nfalse\nauto\n",
-		"run --is-argo-rollouts= ": "true\nfalse\nauto\n",
-	} {
-		words := strings.Split(line, " ")
-		if name, ok := strings.CutSuffix(words[1], "="); ok {
-			words = []string{words[0], name + "="}
-		}
-		var stdout, stderr bytes.Buffer
-		Main("reroll", append([]string{"__complete"}, words...), "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-		if got, _, _ := strings.Cut(stdout.String(), ":"); got != want {
-			t.Errorf("%q completes with %q, want %q", line, got, want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ const receiveBuffer = 512 << 10
 
 // bounding makes clients of one configuration that are created at the same time wait for each
 // other.
-var bounding sync.Mutex
+var bounding sync.Mutex //nolint:gochecknoglobals // so is the cache of client-go that has the transports
 
 // boundBuffers sets the size of the buffers of a new transport. A transport is shared by all
 // clients of one configuration, so a second client finds the size set, and does not write it during

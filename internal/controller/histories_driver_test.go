@@ -9,18 +9,14 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
-	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/rules"
-	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -285,63 +281,6 @@ func (h *history) say(format string, args ...any) {
 const never = math.MaxUint64
 
 func clockTime(t time.Time) string { return t.Format("15:04:05.000") }
-
-// historyReport compares the reports with the events.
-type historyReport struct {
-	noReport
-	h *history
-}
-
-// Rolled checks that no Pod from before the reload runs.
-func (r historyReport) Rolled(w *workload.Workload, _ rollout.Outcome, _ time.Duration) {
-	r.h.count(toldRolled)
-	r.h.say("%s is told to have rolled", w.Key)
-	obj, err := r.h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name))
-	if err != nil || obj.GetUID() != w.UID {
-		return
-	}
-	for _, pod := range r.h.pods.Of(obj) {
-		if lives(pod) && r.h.oracle.podMade[pod.UID] < r.h.reloaded[w.LedgerText] {
-			r.h.oracle.fail("%s is told to have rolled, and %s runs from before its reload", w.Key, pod.Name)
-		}
-	}
-}
-
-// lives reports whether a Pod has neither ended nor is being deleted.
-func lives(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
-// noReport ignores all reports.
-type noReport struct{}
-
-func (noReport) Seen(string, string) {}
-
-func (noReport) Processed(string, string) {}
-
-func (noReport) WatchFailed() {}
-
-func (noReport) Queued() {}
-
-func (noReport) Waited(time.Duration) {}
-
-func (noReport) Reconciled(Reconciliation) {}
-
-func (noReport) Reloaded(*workload.Workload, reload.Decision, time.Duration) {}
-
-func (noReport) Reverted(*workload.Workload, reload.Decision) {}
-
-func (noReport) Rolled(*workload.Workload, rollout.Outcome, time.Duration) {}
-
-func (noReport) NotRolled(*workload.Workload, rollout.Outcome) {}
-
-func (noReport) Undecided(*workload.Workload, int) {}
-
-func (noReport) LedgerTaken(*workload.Workload, time.Time) {}
-
-func (noReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {}
-
-func (noReport) Notify(notice.Notice) {}
 
 // plainLog drops attributes that differ between replays.
 func plainLog(_ []string, a slog.Attr) slog.Attr {

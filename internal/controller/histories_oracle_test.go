@@ -316,10 +316,6 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
-// mayHaveReturned reports whether the last rollout by another client restored a template with Pods
-// from before, or whether that is unknown because not all earlier rollouts were seen.
-func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }
-
 // doubtful reports whether a change from before the Pods or the cover can seem to be later.
 func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change, horizon uint64) bool {
 	if o.beforeUs(c) || o.widened(w, l, src, c) {

@@ -59,3 +59,7 @@ func templateOf(obj simapi.Object) *corev1.PodTemplateSpec {
 		return nil
 	}
 }
+
+// mayHaveReturned reports whether the last rollout by another client restored a template with Pods
+// from before, or whether that is unknown because not all earlier rollouts were seen.
+func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }

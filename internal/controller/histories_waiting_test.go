@@ -1,38 +1,57 @@
 package controller
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// waits receives a write of ours that rolls nothing. A ledger that shows that a reload waits for a
-// gate needs the same reason as the reload, which may come long after.
+// waits receives a write of ours that rolls nothing. A ledger that begins to show that a reload
+// waits for a gate needs the same reason as the reload, which may come long after. Jobs and
+// CronJobs have other reasons, and are judged when they run.
 func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
-	may, must := showsReload(e.Object, l)
-	if may && !w.waits {
-		why, ok := o.why(w, l)
-		if must && !ok {
-			o.fail("a reload of %s waits at version %d without a change since its last rollout: %s", w.name, e.Version, why)
-		}
-		may = ok
+	before, shown := pendingEntries(e.Old), pendingEntries(e.Object)
+	switch e.Object.(type) {
+	case *batchv1.Job, *batchv1.CronJob:
+		w.waits = len(shown) > 0
+		return
 	}
-	w.waits = may
+	var begins, exists bool
+	for key := range shown {
+		if !before[key] {
+			_, known := l.known[simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}]
+			begins, exists = true, exists || known
+		}
+	}
+	if !begins || w.waits {
+		w.waits = w.waits && len(shown) > 0
+		return
+	}
+	why, ok := o.why(w, l)
+	if exists && !ok { // no data of a missing source is recorded like that, too
+		o.fail("a reload of %s waits at version %d without a change since its last rollout: %s", w.name, e.Version, why)
+	}
+	w.waits = ok
 }
 
-// showsReload reports whether the ledger of an object shows that a reload waits: data that no
-// source can have. The ledger may have that, too, for a source that does not exist.
-func showsReload(obj simapi.Object, look *look) (may, must bool) {
+// pendingEntries are the sources of a ledger with an entry that equals no data: those of a reload
+// that waits, and some that do not exist.
+func pendingEntries(obj simapi.Object) map[source.LocalKey]bool {
+	pending := map[source.LocalKey]bool{}
+	if obj == nil {
+		return pending
+	}
 	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
 	if err != nil {
-		return false, false
+		return pending
 	}
 	for key, entry := range l.Entries {
-		if entry == (digest.Digest{}) {
-			_, exists := look.known[simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}]
-			may, must = true, must || exists
+		if entry.IsZero() {
+			pending[key] = true
 		}
 	}
-	return may, must
+	return pending
 }

@@ -50,7 +50,8 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Answer has everything that is known about one workload.
+// Answer has everything that is known about one workload. It has many fields because each entry of
+// the pages and of the JSON comes from one.
 type Answer struct {
 	Workload workload.Workload
 	State    State

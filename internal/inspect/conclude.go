@@ -90,44 +90,12 @@ const grace = 20 * time.Second
 
 // conclude sets the state of the workload.
 func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
-	d, w := &a.Decision, &a.Workload
-	s := e.objects.settings
-	_, left := e.objects.parentOf(w.Key)
+	if e.concludeLeftOut(a) || e.concludeDecided(f, a) {
+		return
+	}
 	before := e.beforeTold(a)
 	switch {
-	case w.LeftAlone != "":
-		a.State, a.Detail = NotOptedIn, w.LeftAlone
-	case !w.Policy.OptedIn(s.AutoReloadAll):
-		a.State, a.Detail = NotOptedIn, "nothing rolls it"
-	case left, w.Deleting:
-		a.State, a.Detail = NotOptedIn, a.LeftOut
-	case a.LeftOut != "" && len(s.Beside) > 0:
-		a.State, a.Detail = Unknown, a.LeftOut+", and another controller may watch it"
-		a.doubt(a.Detail)
-	case a.LeftOut != "":
-		a.State, a.Detail = OutOfDate, "because "+a.LeftOut
-	case d.TooNew:
-		a.State, a.Detail = Unknown, d.Why
-		a.doubt(d.Why)
-	case d.LeftTo != "" && d.Behind:
-		a.State, a.Detail = Waiting, "for another controller: "+d.Why
-	case d.LeftTo != "":
-		a.State, a.Detail = Unknown, d.Why+"; add --controller-namespace="+d.LeftTo
-		a.doubt(a.Detail)
-	case d.Reverted != nil:
-		a.State = Reverted
-		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
-	case d.Action == reload.Reload && !a.Gate.Open() && !s.gone(e.now):
-		a.waits(e.now.Location())
-	case d.Action == reload.Reload:
-		e.pending(f, a)
-	case d.Action == reload.AwaitRun && w.Runs.Begun:
-		a.State, a.Detail = Waiting, "for it to be resumed: "+d.Why
-	case d.Action == reload.AwaitRun:
-		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
-	case d.Action == reload.ListPods && len(a.Missing) == 0:
-		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
-	case !w.HasRolled():
+	case !a.Workload.HasRolled():
 		e.inProgress(a)
 		if a.awaitsSource() {
 			a.State, a.Detail = Missing, a.missing()
@@ -140,8 +108,63 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
-		a.State, a.Detail = Waiting, "for a controller to record its sources"+s.unattended(e.now)
+		a.State, a.Detail = Waiting, "for a controller to record its sources"+e.objects.settings.unattended(e.now)
 	}
+}
+
+// concludeLeftOut sets the state of a workload that the controller does not reload, and reports
+// whether it is one.
+func (e *Evaluation) concludeLeftOut(a *Answer) bool {
+	w, s := &a.Workload, e.objects.settings
+	_, left := e.objects.parentOf(w.Key)
+	switch {
+	case w.LeftAlone != "":
+		a.State, a.Detail = NotOptedIn, w.LeftAlone
+	case !w.Policy.OptedIn(s.AutoReloadAll):
+		a.State, a.Detail = NotOptedIn, "nothing rolls it"
+	case left, w.Deleting:
+		a.State, a.Detail = NotOptedIn, a.LeftOut
+	case a.LeftOut != "" && len(s.Beside) > 0:
+		a.State, a.Detail = Unknown, a.LeftOut+", and another controller may watch it"
+		a.doubt(a.Detail)
+	case a.LeftOut != "":
+		a.State, a.Detail = OutOfDate, "because "+a.LeftOut
+	default:
+		return false
+	}
+	return true
+}
+
+// concludeDecided sets the state if it follows from the decision of the controller alone, and
+// reports whether it does.
+func (e *Evaluation) concludeDecided(f *reload.Facts, a *Answer) bool {
+	d := &a.Decision
+	switch {
+	case d.TooNew:
+		a.State, a.Detail = Unknown, d.Why
+		a.doubt(d.Why)
+	case d.LeftTo != "" && d.Behind:
+		a.State, a.Detail = Waiting, "for another controller: "+d.Why
+	case d.LeftTo != "":
+		a.State, a.Detail = Unknown, d.Why+"; add --controller-namespace="+d.LeftTo
+		a.doubt(a.Detail)
+	case d.Reverted != nil:
+		a.State = Reverted
+		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+	case d.Action == reload.Reload && !a.Gate.Open() && !e.objects.settings.gone(e.now):
+		a.waits(e.now.Location())
+	case d.Action == reload.Reload:
+		e.pending(f, a)
+	case d.Action == reload.AwaitRun && a.Workload.Runs.Begun:
+		a.State, a.Detail = Waiting, "for it to be resumed: "+d.Why
+	case d.Action == reload.AwaitRun:
+		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
+	case d.Action == reload.ListPods && len(a.Missing) == 0:
+		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
+	default:
+		return false
+	}
+	return true
 }
 
 // inProgress sets the state for a rollout in progress, with the cause if the object or the Pods

@@ -23,7 +23,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are the known settings of the selected controller.
+// Settings are the known settings of the selected controller. There are many fields because they
+// also say where the settings were found, and what is unknown about them.
 type Settings struct {
 	*config.Config
 	// Rules are the settings that decisions depend on.

@@ -52,7 +52,8 @@ type ledgerError string
 // Error returns the message.
 func (e ledgerError) Error() string { return string(e) }
 
-// Ledger is the data that a workload was last rolled with, in an annotation of the workload.
+// Ledger is the data that a workload was last rolled with, in an annotation of the workload. It has
+// many fields because the annotation is all that a controller knows about the time before its start.
 type Ledger struct {
 	// UID is the UID of the workload. Another UID means that the annotation was copied.
 	UID types.UID

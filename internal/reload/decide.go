@@ -175,7 +175,8 @@ func (a Action) String() string {
 	}
 }
 
-// Decision is the conclusion from the facts, with the reason.
+// Decision is the conclusion from the facts, with the reason. It has many fields because some of
+// them belong to one action only.
 type Decision struct {
 	Action Action
 	// Why is one sentence for users.
@@ -232,7 +233,7 @@ func (f *Facts) decide(base base) Decision {
 	switch {
 	case errors.Is(base.err, ledger.ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; Reroll leaves it alone", TooNew: true}
-	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.Holds():
+	case f.hasNothingToCompare():
 		return Decision{Why: "no source concerns it"}
 	}
 	if d, left := f.leftToOther(); left {
@@ -276,6 +277,18 @@ func (f *Facts) decide(base base) Decision {
 	default:
 		return Decision{Why: "its sources did not change since its Pods were last rolled"}
 	}
+}
+
+// hasNothingToCompare reports whether no source concerns the workload, and neither a ledger nor a
+// source that is missing by now shows that one did.
+func (f *Facts) hasNothingToCompare() bool {
+	if len(f.Concerns) > 0 || f.Workload.LedgerText != "" || f.Workload.Runs.Holds() {
+		return false
+	}
+	if f.Remembered != "" {
+		return !f.OnDelete
+	}
+	return len(f.departed()) == 0
 }
 
 // laterLast orders by resource version if both are known, and by time otherwise.

@@ -17,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/test/story"
 )
 
-// demo is one performance.
+// demo is one performance. It has many fields because its acts share the cluster and the tools.
 type demo struct {
 	story   *story.Story
 	example string // the folder that is played

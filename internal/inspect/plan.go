@@ -177,6 +177,8 @@ func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 		}
 		switch {
 		case one.Gate.Open():
+		case one.Gate.By == gate.Notify:
+			why += ", but " + one.Gate.Why
 		case one.Gate.Until.IsZero():
 			why += ", but waits: " + one.Gate.Why
 		default:

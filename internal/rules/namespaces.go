@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // Namespace contains the relevant fields of a namespace.
@@ -20,12 +22,19 @@ type Namespace struct {
 	// in the annotations that set them.
 	Defaults policy.Policy
 	Problems []annotations.Problem
+	// OptsInSince is the newest time of a field manager that owns the annotation that opts in its
+	// workloads; zero if there is none.
+	OptsInSince time.Time
 }
 
 // ReadNamespace reads the relevant fields of a namespace.
 func ReadNamespace(ns *metav1.ObjectMeta, names annotations.Names) Namespace {
 	defaults, problems := policy.ParseNamespace(ns.Annotations, names)
-	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
+	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
+	if _, decides := defaults.OptedInByNamespace(); decides {
+		known.OptsInSince = source.LastWrite(ns, annotations.AutoOfNamespace)
+	}
+	return known
 }
 
 // LeftOut is why the workloads of a namespace are not reconciled.

@@ -68,7 +68,7 @@ func (c *Controller) namespaceFeeds() []feed {
 
 // putNamespace stores a namespace.
 func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
-	known := rules.ReadNamespace(&ns.ObjectMeta, c.opts.Names)
+	known := c.opts.ReadNamespace(&ns.ObjectMeta)
 	c.state.PutNamespace(ns.Name, known.Terminating)
 	before := c.putDefaults(ns, &known, changed)
 	if changed && c.opts.LeavesOut(ns.Name, &known) == rules.NotLeftOut {
@@ -106,7 +106,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
-	if known := rules.ReadNamespace(ns, c.opts.Names); !c.opts.SelectsNamespace(&known) {
+	if known := c.opts.ReadNamespace(ns); !c.opts.SelectsNamespace(&known) {
 		c.state.DeselectNamespace(ns.Name)
 		return
 	}

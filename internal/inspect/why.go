@@ -65,6 +65,8 @@ func (x *Explanation) head(paint Paint) string {
 		return fmt.Sprintf("A change of %s does not roll %s: %s", x.OnlySource.Key, name, paint.in(yellow, why)+period(why))
 	case x.OnlySource != nil && x.Settings.Webhook != nil:
 		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
+	case x.OnlySource != nil && x.notifies():
+		return fmt.Sprintf("Reroll notifies of a change of %s for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.OnlySource != nil:
 		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.Workload.LeftAlone != "":
@@ -191,9 +193,9 @@ func (x *Explanation) sources(p *pageText) {
 		}
 		switch {
 		case s.Unread && s.Verdict.Concerned:
-			p.entry(title, fmt.Sprintf("%s %s (%s), if it exists: you may not read %ss", s.Key, x.Settings.does(), word(s), s.Key.Kind))
+			p.entry(title, fmt.Sprintf("%s %s (%s), if it exists: you may not read %ss", s.Key, x.does(), word(s), s.Key.Kind))
 		case x.rolls(s):
-			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.Settings.does(), word(s)))
+			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.does(), word(s)))
 		default:
 			p.entry(title, fmt.Sprintf("%s does not roll it: %s", s.Key, x.whyNot(s)))
 		}

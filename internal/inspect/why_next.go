@@ -120,7 +120,15 @@ func (x *Explanation) notifies() bool {
 	if !set {
 		mode = x.Settings.Rules.Mode
 	}
-	return mode != policy.ModeReload
+	return x.Settings.Webhook == nil && mode != policy.ModeReload
+}
+
+// does describes the effect of a change of a source.
+func (x *Explanation) does() string {
+	if x.notifies() {
+		return "is reported when it changes"
+	}
+	return x.Settings.does()
 }
 
 // nextByUser returns how a workload is rolled that only users reload.

@@ -27,10 +27,15 @@ type Namespace struct {
 	OptsInSince time.Time
 }
 
-// ReadNamespace reads the relevant fields of a namespace.
-func ReadNamespace(ns *metav1.ObjectMeta, names annotations.Names) Namespace {
-	defaults, problems := policy.ParseNamespace(ns.Annotations, names)
-	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
+// ReadNamespace reads the relevant fields of a namespace. It sets no defaults if the controller
+// watches certain namespaces only, because that one cannot read them.
+func (s *Settings) ReadNamespace(ns *metav1.ObjectMeta) Namespace {
+	defaults, problems := policy.ParseNamespace(ns.Annotations, s.Names)
+	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Problems: problems}
+	if !s.WatchesNamespaces() {
+		return known
+	}
+	known.Defaults = defaults
 	if _, decides := defaults.OptedInByNamespace(); decides {
 		known.OptsInSince = source.LastWrite(ns, annotations.AutoOfNamespace)
 	}

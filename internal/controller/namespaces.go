@@ -88,12 +88,12 @@ func (c *Controller) putDefaults(ns *corev1.Namespace, known *rules.Namespace, c
 	}
 	before, differs, inherited := c.state.ChangeDefaults(ns.Name, now, state.VersionOf(ns.ResourceVersion))
 	for i := range inherited {
-		w := &inherited[i].Now
-		if changed {
-			c.noteOptedIn(&inherited[i].Before, w)
+		key := inherited[i].Key
+		if w, ok := c.state.Workload(key); ok && changed {
+			c.noteOptedIn(&inherited[i].Before, &w)
 		}
-		c.updateFleets(w.Key)
-		c.enqueue(w.Key, false)
+		c.updateFleets(key)
+		c.enqueue(key, false)
 	}
 	if differs {
 		c.checkGates(ns.Name)

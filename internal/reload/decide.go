@@ -122,14 +122,6 @@ func (f *Facts) Windows() (text, setBy string) {
 	return f.Window, "--window"
 }
 
-// ModeOf returns what follows from a change of the workload, and what sets that.
-func (f *Facts) ModeOf() (mode policy.Mode, setBy string) {
-	if mode, setBy, set := f.Workload.Policy.Mode(); set {
-		return mode, setBy
-	}
-	return f.Mode, "--mode"
-}
-
 // Installation is what an installation keeps in the cluster.
 type Installation struct {
 	// Key is the key for the digests of Secrets, with which the sources were read, and Instance its

@@ -22,7 +22,8 @@ type Defaults struct {
 
 // Inherited is a workload whose policy differs because its namespace has other defaults.
 type Inherited struct {
-	Before, Now workload.Workload
+	Key    workload.Key
+	Before policy.Policy
 }
 
 // PutDefaults stores the defaults of a namespace before its snapshot is complete, or before any
@@ -50,8 +51,8 @@ func (s *State) ChangeDefaults(namespace string, now Defaults, version uint64) (
 		if key.Namespace != namespace {
 			continue
 		}
-		if earlier := w.Workload; s.inheritDefaults(w, version) {
-			inherited = append(inherited, Inherited{earlier, w.Workload})
+		if earlier := w.Policy; s.inheritDefaults(w, version) {
+			inherited = append(inherited, Inherited{key, earlier})
 		}
 	}
 	return before, true, inherited

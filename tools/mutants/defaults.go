@@ -17,10 +17,10 @@ func defaults() []mutation {
 			in: controller, tests: "^TestANamespaceThatIsAnnotatedWhile",
 		},
 		{
-			what: "defaults: an edit of a workload that only its namespace opts in is not found after a restart",
+			what: "defaults: an annotation for one kind of source counts as opting in for all",
 			file: evidence,
 			from: "c.Verdict.Rule == policy.RuleAutoAll || c.Verdict.Rule == policy.RuleAutoNamespace", to: "c.Verdict.Rule == policy.RuleAutoAll",
-			in: controller, tests: "^TestANamespaceThatIsAnnotatedWhile",
+			in: core, tests: "^TestAnEditThatNobodySaw",
 		},
 		{
 			what: "defaults: a workload cannot opt out of its namespace",

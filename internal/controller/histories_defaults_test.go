@@ -54,7 +54,7 @@ func (h *history) showNamespace(live bool) {
 		ns.Annotations[annotations.AutoOfNamespace] = "true"
 		ns.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl", Time: &metav1.Time{Time: h.covered(true).AllSince}, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata": {"f:annotations": {"f:` + annotations.AutoOfNamespace + `": {}}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata": {"f:annotations": {"f:` + annotations.AutoOfNamespace + `": {}}}}`),
 		}}
 	}
 	h.say("the namespace has %v", ns.Annotations)

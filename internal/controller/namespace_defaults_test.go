@@ -38,7 +38,7 @@ func (s *stage) namespaceWith(values map[string]string) *corev1.Namespace {
 		Name: namespace, UID: "u-shop", ResourceVersion: stamped.GetResourceVersion(), Annotations: values,
 		ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-annotate", Operation: metav1.ManagedFieldsOperationUpdate, Time: &at, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(fields + `}}}`)},
+			FieldsV1: metav1.NewFieldsV1(fields + `}}}`),
 		}},
 	}}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -139,9 +140,7 @@ func TestTheMostSpecificModeCounts(t *testing.T) {
 			s.add("web", true, "")
 			s.setNamespace(tc.namespace, true)
 			s.change(func(d *appsv1.Deployment) {
-				for key, value := range tc.workload {
-					d.Annotations[key] = value
-				}
+				maps.Copy(d.Annotations, tc.workload)
 				d.Spec.Template.Annotations = tc.template
 			})
 			s.play(3 * time.Second)

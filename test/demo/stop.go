@@ -60,7 +60,7 @@ func (d *demo) tellStop(ctx context.Context) error {
 		}
 		for i := range events {
 			if events[i].Reason == "WavesStopped" {
-				note = events[i].Note
+				note, _, _ = strings.Cut(events[i].Note, " See http")
 				return nil
 			}
 		}
@@ -90,7 +90,7 @@ func (d *demo) status(ctx context.Context, name string) (string, error) {
 		}
 		shown = strings.Join(strings.Fields(string(out)), " ")
 		if from := strings.Index(shown, "deployment/"+name); from >= 0 {
-			shown = shown[from:]
+			shown, _, _ = strings.Cut(shown[from:], " 1 workload: ")
 		}
 		if !strings.Contains(shown, "waiting: wave -1 stopped") {
 			return fmt.Errorf("it shows %q", shown)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -59,11 +58,6 @@ type history struct {
 	// frozenUntil is until when it may start none at all.
 	frozenUntil time.Time
 
-	// oneAtATime reports whether it rolls one workload of a source at a time, and rolledAt is when
-	// workloads were last rolled by any.
-	oneAtATime bool
-	rolledAt   map[types.UID]time.Time
-
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
 
@@ -89,7 +83,6 @@ func newHistoryOf(d draws, seed uint64, steps int) *history {
 		clock:  clocktesting.NewFakeClock(start),
 
 		reloaded: map[string]uint64{},
-		rolledAt: map[types.UID]time.Time{},
 	}
 	for _, name := range d.names() {
 		h.count(name)
@@ -210,7 +203,7 @@ func (h *history) start() {
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
-	h.drawWaves(&opts, marks)
+	drawWaves(&opts, marks)
 	h.window = drawWindow(marks)
 	opts.Window = h.window.text
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)

@@ -313,7 +313,6 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}
 		w.reloads, w.waits = append(w.reloads, e.Version), false
-		o.h.rolledAt[e.Object.GetUID()] = o.h.server.Now()
 		w.again = !o.bringsNews(w, l)
 		for src := range w.covered {
 			w.carried[src] = max(w.carried[src], l.known[src])

@@ -185,6 +185,28 @@ func TestWhatWasDoneAndIsDownAtARestartIsDone(t *testing.T) {
 	}
 }
 
+// A user rolls the canary with another template, and that does not complete. Nothing tracks it, and
+// a DaemonSet has no deadline in its status.
+func TestARolloutOfAUserTakesItsPlaceOnlyUntilItsDeadline(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1", annotations.MaxFailures: "1"}, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	s.edited("w0", func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Containers[0].Image = "example.com/app:2"
+		d.Spec.Template.Spec.Containers[0].Env = nil
+		d.Spec.Template.Annotations = nil
+		d.Generation++
+		d.Status.ObservedGeneration, d.Status.UpdatedReplicas, d.Status.Replicas = d.Generation, 1, 2
+	})
+	s.play(5 * time.Minute)
+	if s.trackedOf(named("w0")).Following {
+		t.Fatal("it is tracked")
+	}
+	s.want("before its deadline", "w0")
+	s.play(6 * time.Minute)
+	s.want("after it", "w0 w1")
+}
+
 // The rollout of a template belongs to the Rollout that uses it.
 func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
 	s := inWaves(t, nil, "-1", "0")

@@ -43,7 +43,8 @@ func wavesProgram() program {
 func (d *demo) hasten(manifest string) (string, error) {
 	short := [][2]string{{"reroll.dev/soak: 30s", "reroll.dev/soak: 3s"}, {"progressDeadlineSeconds: 60", "progressDeadlineSeconds: 20"}}
 	if !d.real {
-		short[1][1] = "minReadySeconds: 12\n  progressDeadlineSeconds: 30"
+		short[1][1] = "progressDeadlineSeconds: 30"
+		short = append(short, [2]string{"minReadySeconds: 5", "minReadySeconds: 12"})
 	}
 	for _, change := range short {
 		if !strings.Contains(manifest, change[0]) {

@@ -187,6 +187,12 @@ func waves() []mutation {
 			in: controller, tests: "^TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd$",
 		},
 		{
+			what: "waves: a rollout that nothing tracks takes its place for ever",
+			file: member,
+			from: "deadline.After(now) {", to: "true {",
+			in: controller, tests: "^TestARolloutOfAUserTakesItsPlaceOnlyUntilItsDeadline$",
+		},
+		{
 			what: "waves: the end of a rollout starts nobody",
 			file: shell,
 			from: "		for _, key := range f.Next() {", to: "		for _, key := range f.Next()[:0] {",

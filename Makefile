@@ -45,11 +45,15 @@ TEST = GOGC=400 GO='$(GO)' bin/suite
 N = 200
 
 ##@ See it
-.PHONY: demo demo-gitops cluster-up cluster-down
+.PHONY: demo demo-waves demo-gitops cluster-up cluster-down
 
 demo: $(if $(CONTEXT),,linux) preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
 	@$(GO_SH) build -o bin/demo ./test/demo
 	@bin/demo $(if $(keep),--keep) $(if $(CONTEXT),--context='$(CONTEXT)')
+
+demo-waves: linux preflight ## A shared ConfigMap gets bad data, which stops at the canary (on real nodes where they can run; KEEP=1: leave it running)
+	@$(GO_SH) build -o bin/demo ./test/demo
+	@bin/demo --waves $(if $(keep),--keep)
 
 demo-gitops: linux preflight ## Reroll beside the real Argo CD, from the first commit to the last (minutes; KEEP=1: leave it running)
 	@$(GO_SH) build -o bin/demo-gitops ./test/gitops/demo

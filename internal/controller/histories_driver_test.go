@@ -57,6 +57,8 @@ type history struct {
 	window drawnWindow
 	// frozenUntil is until when it may start none at all.
 	frozenUntil time.Time
+	// optsIn and notifies are the defaults of the namespace of the running controller.
+	optsIn, notifies bool
 
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
@@ -196,7 +198,8 @@ func (h *history) start() {
 		},
 		LoadKey: h.loadKey,
 	}
-	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }
+	all := opts.AutoReloadAll
+	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(all), nil }
 	// Each controller may use another form of mark than its predecessor, which is not a change.
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
@@ -206,6 +209,8 @@ func (h *history) start() {
 	drawWaves(&opts, marks)
 	h.window = drawWindow(marks)
 	opts.Window = h.window.text
+	defaults := rand.New(rand.NewPCG(h.seed, uint64(h.life)+2000))
+	opts.AutoReloadAll = h.drawDefaults(defaults, all)
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {
@@ -213,9 +218,10 @@ func (h *history) start() {
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
 	h.freeze(marks)
+	h.startDefaults()
 	h.c.acting.Store(true) // only one controller acts at a time
 	h.feeds, h.resumed = nil, false
-	h.oracle.started(opts.AutoReloadAll)
+	h.oracle.started(all)
 	feeds := h.c.workloadFeeds()
 	if h.inNamespace {
 		feeds = append(feeds, h.c.namespaceFeeds()...)

@@ -121,6 +121,7 @@ func (h *history) look() *look { return h.looks[len(h.looks)-1] }
 func (h *history) rest() {
 	h.say("— coming to rest")
 	h.calm = true
+	h.endNotifyOnly()
 	for range 20_000 {
 		if !h.restless() {
 			h.calm = false

@@ -37,7 +37,7 @@ type fleet struct {
 func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	c.refreshFreezes(facts)
+	c.refreshDefaults(facts)
 	others := c.otherWorkloads(c.findFleet(facts))
 	answer := gate.Check(facts, d, others)
 	if answer.Open() {
@@ -51,7 +51,7 @@ func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.An
 func (c *Controller) checkGatesOf(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	c.refreshFreezes(facts)
+	c.refreshDefaults(facts)
 	return gate.Check(facts, d, c.otherWorkloads(c.findFleet(facts)))
 }
 

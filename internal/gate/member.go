@@ -128,6 +128,8 @@ func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 	switch {
 	case f.Workload.Runs != nil:
 		m.State, m.Why = Held, "runs by itself"
+	case !checkNotify(f).Open():
+		m.State, m.Why = Held, "is only reloaded by users"
 	case hasBadWindow(f):
 		m.State, m.Why = Held, "has a window that cannot be read"
 	case !a.Open():

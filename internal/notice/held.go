@@ -6,6 +6,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -45,6 +46,20 @@ func Held(w *workload.Workload, often Often, writer, why string, until time.Time
 		`To change the limit: annotate this %s with %s, such as "60/1h", or "off". See %s`,
 		until.UTC().Format(time.RFC3339), why, changed, w.Key.Kind, annotations.Churn,
 		buildinfo.Doc("how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again")))
+	n.Alert = true
+	return n
+}
+
+// PodsOutOfDate is about changes of a workload that only users reload. Why explains that it is one.
+func PodsOutOfDate(w *workload.Workload, changes []reload.Concern, why string) Notice {
+	const most = 3
+	var names []string
+	for i := range changes {
+		key := changes[len(changes)-1-i].Source.Key
+		names = append(names, fmt.Sprintf("%s '%s'", key.Kind, key.Name))
+	}
+	n := warning(w, OutOfDate, fmt.Sprintf("Pods of this %s use previous data of %s, and %s%s. See %s",
+		w.Key.Object(), listed(names, most), why, restartHint(w), buildinfo.Doc("how-to/notify.md")))
 	n.Alert = true
 	return n
 }

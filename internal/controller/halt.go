@@ -28,7 +28,7 @@ type storm struct {
 	*gate.Storm
 	// halted is what the waiting workloads and the last notice are based on.
 	halted metainfo.Halted
-	// waiting are the workloads that were told to wait.
+	// waiting are the workloads that have to wait.
 	waiting map[workload.Key]struct{}
 	// changed wakes the worker that publishes it.
 	changed chan struct{}

@@ -75,6 +75,17 @@ func TestEachChangeIsNotifiedOnceUntilAUserRollsTheWorkload(t *testing.T) {
 	s.outOfDate("a change in the other mode", 1, 0)
 }
 
+func TestTheRolloutOfAUserEndsIt(t *testing.T) {
+	s := notifying(t)
+	s.editAndPlay("2")
+	s.outOfDate("a change", 0, 1)
+	s.restartByUser()
+	s.outOfDate("the user has rolled it", 0, 0)
+	if w, _ := s.state.Workload(named("web")); strings.Contains(w.LedgerText, "noted") {
+		t.Errorf("the ledger has the note: %s", w.LedgerText)
+	}
+}
+
 // The response to the write of the note is lost: the user is notified nevertheless, once.
 func TestALostResponseLosesNoNotification(t *testing.T) {
 	s := notifying(t)

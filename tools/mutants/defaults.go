@@ -81,7 +81,7 @@ func notifications() []mutation {
 			what: "notify: the rollout of a user does not end it",
 			file: "internal/controller/feeds.go",
 			from: " || c.rolledByUser(&w):", to: ":",
-			in: controller, tests: once,
+			in: controller, tests: "^TestTheRolloutOfAUserEndsIt$",
 		},
 		{
 			what: "notify: a lost response loses the event",

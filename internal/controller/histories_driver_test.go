@@ -13,7 +13,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rules"
@@ -207,11 +206,7 @@ func (h *history) start() {
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
-	// Gates that hold nothing back change nothing, although all of them are asked.
-	if marks.IntN(2) == 0 {
-		opts.Waves = annotations.Waves{MaxRolling: annotations.Share{Number: 1000}, MaxFailures: 1000, HasMaxFailures: true}
-		opts.Halt = gate.Halt{Percent: 100, Last: 200}
-	}
+	drawWaves(&opts, marks)
 	h.window = drawWindow(marks)
 	opts.Window = h.window.text
 	defaults := rand.New(rand.NewPCG(h.seed, uint64(h.life)+2000))

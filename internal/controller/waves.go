@@ -16,7 +16,7 @@ import (
 // workload asks whether it may start, from the state alone, and dropped when all have started. So a
 // restart changes nothing, and without waves there is none.
 type fleets struct {
-	// mu guards the fleets. It is locked before all other locks.
+	// mu guards the fleets. Controller.mu has the order of the locks.
 	mu sync.Mutex
 	// of are the fleets by the namespace and then by the source.
 	of map[string]map[source.Key]*fleet

@@ -94,7 +94,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	if e.concludeLeftOut(a) || e.concludeDecided(f, a) {
 		return
 	}
-	before := e.beforeTold(a)
+	before := e.olderThanNotification(a)
 	switch {
 	case !a.Workload.HasRolled():
 		e.inProgress(a)

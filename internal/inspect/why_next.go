@@ -16,7 +16,7 @@ import (
 // next returns the next step of the controller, or of the user.
 func (x *Explanation) next() string {
 	d := &x.Decision
-	if text := x.nextTold(x.settlePeriod()); text != "" {
+	if text := x.afterNotification(x.settlePeriod()); text != "" {
 		return text
 	}
 	switch {

@@ -14,13 +14,13 @@ import (
 // HeldByClock is about a reload that waits until a certain time. Opens is that time, empty if it is
 // unknown.
 func HeldByClock(w *workload.Workload, src source.Key, why, opens string) Notice {
-	return heldUntil(w, src, why, opens, "how-to/when-reloads-happen.md")
+	return heldUntil(w, src, why, opens, buildinfo.Doc("how-to/when-reloads-happen.md"))
 }
 
 // HeldByFreeze is about a reload that waits until a freeze ends. Ends is that time, empty if it is
 // unknown.
 func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice {
-	return heldUntil(w, src, why, ends, "how-to/freeze-reloads.md")
+	return heldUntil(w, src, why, ends, buildinfo.Doc("how-to/freeze-reloads.md"))
 }
 
 func heldUntil(w *workload.Workload, src source.Key, why, until, page string) Notice {
@@ -28,7 +28,7 @@ func heldUntil(w *workload.Workload, src source.Key, why, until, page string) No
 	if until != "" {
 		text = fmt.Sprintf("The reload for %s '%s' waits until %s, because %s. ", src.Kind, src.Name, until, why)
 	}
-	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc(page))
+	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+page)
 }
 
 // Held is about a reload that waits because its workload was reloaded too often. Writer is the

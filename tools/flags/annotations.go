@@ -60,7 +60,7 @@ func others() []row {
 		{annotations.Mode, annotation{onWorkload + ", or namespace", "By users: `reload`, or `notify` to [only notify](../how-to/notify.md)"}},
 		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
 		{annotations.Window, annotation{"workload or its pod template, namespace, or " + onSource, "By users: when reloads may start, such as `allow 22:00-04:00 mon-fri Europe/Berlin`: [windows](../how-to/when-reloads-happen.md)"}},
-		{annotations.Freeze, annotation{"namespace, or ConfigMap `reloader-meta-info`", "Written by `reroll freeze`: until when no reload starts, by whom and why: [freeze](../how-to/freeze-reloads.md)"}},
+		{annotations.Freeze, annotation{"namespace, or ConfigMap `reloader-meta-info`", "Written by `reroll freeze`: when reloads may start again, who wrote it, and why: [freeze](../how-to/freeze-reloads.md)"}},
 		{annotations.Wave, annotation{onWorkload, "By users: an integer, 0 by default. Workloads of a lower wave are rolled first: [waves](../how-to/roll-in-waves.md)"}},
 		{annotations.MaxRolling, annotation{onSource + ", or namespace", "By users: how many of its workloads may roll at the same time, such as `5` or `10%`"}},
 		{annotations.Soak, annotation{onSource + ", or namespace", "By users: how long a workload has to stay available before others are rolled after it, such as `5m`"}},

@@ -84,6 +84,8 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(onlyNamed)
 	case l.standsOver(name), l.replaced[name] > w.lastReload():
 		return o.excused(overEarlier)
+	case l.untold[name] && r.version <= l.liveAt && (c.lapsed || c.tampered < w.tampered):
+		return o.excused(ledgerGone)
 	default:
 		return l.stale[name] && r.version > max(l.liveAt, w.lastRolled()) && o.excused(shownAgain)
 	}
@@ -224,6 +226,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(backBeforeSeen)
 	case !adopted && last.version <= o.lastGap:
 		return o.excused(notAdopted)
+	case !mounts(pod, name) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
+		return o.excused(rotationGone)
 	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
 		return o.excused(writtenLate)
 	default:

@@ -39,6 +39,7 @@ func classBounds() map[excuse]float64 {
 		shownAgain:       10,
 		startedBack:      50,
 		reportedBack:     5,
+		rotationGone:     2,
 		optedInUnseen:    3,
 		installedThen:    135,
 		onlyNamed:        115,

@@ -80,6 +80,10 @@ const (
 	// reportedBack: an object has an earlier version again since our last reload. The only Pods
 	// that had the version between reported that after the reload, and nothing else shows it.
 	reportedBack excuse = "reported back after the reload"
+	// rotationGone: the Pods that had reported a rotation were deleted before a controller acted on
+	// it. New Pods report only what they started with, which is no rotation, and the workload
+	// names the class without mounting it.
+	rotationGone excuse = "rotation gone with its pods"
 	// overEarlier: the status of a Pod replaced the status of an earlier Pod of the same name while
 	// no controller watched. Its times are those of the earlier one, so that it looks like a change
 	// for a running Pod.
@@ -213,7 +217,7 @@ func bounds() []struct {
 
 // excuses lists all excuses.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, reportedBack, overEarlier, shownAgain, startedBack, writtenLate}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, reportedBack, overEarlier, shownAgain, startedBack, writtenLate, rotationGone}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

@@ -1,5 +1,43 @@
 package controller
 
+import (
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// rotates lets the driver act on one Pod of a workload.
+func (s script) rotates(resource, name string) {
+	obj, _ := s.server.Get(resource, inShop(name))
+	for s.driver.Step(s.pods.Of(obj)[0]) {
+		continue
+	}
+}
+
+// losesAnObject removes an object from a class, and lets the workload that only names the class cover
+// it again when the order of these events is unknown. Later replaces the Pods of that workload.
+func (s script) losesAnObject(later bool) {
+	objects := func(ids ...string) {
+		s.users.editClass("tls", func(obj simapi.Object) { simapi.SetIDs(obj, ids) })
+		s.rest()
+		s.elapse(2 * longestSettle)
+	}
+	objects("user", "password")
+	objects("password")
+	if later {
+		s.evictAll("guard")
+	}
+	s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+	s.rest()
+	for _, f := range s.feeds {
+		if f.resource == simapi.StatusResource {
+			s.takeSnapshot(f)
+		}
+	}
+	s.rest()
+	s.elapse(2 * longestSettle)
+	_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+}
+
 // keptClassHistories are those of SecretProviderClasses.
 func keptClassHistories() map[string]keptHistory {
 	return map[string]keptHistory{
@@ -21,5 +59,28 @@ func keptClassHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.driver.Store("vault", "password", before)
 		}},
+		"a rotation is seen, and its Pods are deleted before the controller acts": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("statefulsets", "safe")
+			s.shown()
+			s.stop()
+			for _, w := range classWorkloads() {
+				if w.name == "safe" || w.name == "bank" {
+					s.users.deleteWorkload(w)
+				}
+			}
+			for s.pods.Clean() || s.driver.Clean() {
+				continue
+			}
+			s.rest()
+			s.elapse(2 * longestSettle)
+			for range 2 {
+				s.users.createClassWorkloadAgain()
+			}
+		}},
+		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},
+		"a class loses an object, Pods start soon, and a watch begins again before a workload covers it again": {draws{kind: classKind}, func(s script) { s.losesAnObject(false) }},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -131,13 +132,32 @@ func ofKind(kind string) func(seed uint64, steps int) *history {
 	}
 }
 
-// watched are the kinds that the controllers watch. The simulated server has no custom kinds.
+// watched are the kinds that the controllers watch. The simulated server has no custom kinds. A
+// workload whose Pods are not found is like one of a custom kind without a selector.
 func (h *history) watched() []kinds.Kind {
-	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
+	all := slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
 		runs := k.Name == "CronJob" || k.Name == "Job"
 		mixed := h.kind == "" || h.kind == classKind
 		return k.Custom || mixed && runs || !mixed && k.Name != h.kind
 	})
+	for i := range all {
+		if h.blind != "" {
+			all[i].Adapter = guessing{all[i].Adapter, h.blind}
+		}
+	}
+	return all
+}
+
+// guessing reads one workload as if its selector was guessed.
+type guessing struct {
+	kinds.Adapter
+	blind string
+}
+
+func (g guessing) Parts(obj runtime.Object) (kinds.Parts, error) {
+	parts, err := g.Adapter.Parts(obj)
+	parts.SelectorGuessed = err == nil && parts.Meta.Name == g.blind
+	return parts, err
 }
 
 // stepRuns does the next action for a drawn Job or CronJob.

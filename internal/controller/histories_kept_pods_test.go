@@ -1,0 +1,26 @@
+package controller
+
+import "github.com/reroll-dev/reroll/test/simapi"
+
+// keptPodHistories are those in which the list of Pods and the status disagree.
+func keptPodHistories() map[string]keptHistory {
+	settings := simapi.Source{Resource: "configmaps", Name: "settings"}
+	db := workloads()[2]
+	return map[string]keptHistory{
+		"a workload refers to a source after its edit, and its status still counts Pods that were deleted": {draws{}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.users.edit(db, func(obj simapi.Object) { refer(templateOf(obj), settings, nil) })
+			s.stop()
+			obj, _ := s.server.Get("statefulsets", inShop("db"))
+			for _, pod := range s.pods.Of(obj) {
+				s.pods.Evict(pod)
+			}
+			s.start()
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+		}},
+	}
+}

@@ -40,6 +40,7 @@ func classBounds() map[excuse]float64 {
 		startedBack:      50,
 		reportedBack:     5,
 		rotationGone:     2,
+		sourceGone:       2,
 		optedInUnseen:    3,
 		installedThen:    135,
 		onlyNamed:        115,

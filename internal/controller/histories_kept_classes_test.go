@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -9,6 +11,18 @@ import (
 func (s script) rotates(resource, name string) {
 	obj, _ := s.server.Get(resource, inShop(name))
 	for s.driver.Step(s.pods.Of(obj)[0]) {
+		continue
+	}
+}
+
+// deletesWorkloads deletes workloads with their Pods and the statuses of these.
+func (s script) deletesWorkloads(names ...string) {
+	for _, w := range classWorkloads() {
+		if slices.Contains(names, w.name) {
+			s.users.deleteWorkload(w)
+		}
+	}
+	for s.pods.Clean() || s.driver.Clean() {
 		continue
 	}
 }
@@ -66,19 +80,67 @@ func keptClassHistories() map[string]keptHistory {
 			s.rotates("statefulsets", "safe")
 			s.shown()
 			s.stop()
-			for _, w := range classWorkloads() {
-				if w.name == "safe" || w.name == "bank" {
-					s.users.deleteWorkload(w)
-				}
-			}
-			for s.pods.Clean() || s.driver.Clean() {
-				continue
-			}
+			s.deletesWorkloads("safe", "bank")
 			s.rest()
 			s.elapse(2 * longestSettle)
 			for range 2 {
 				s.users.createClassWorkloadAgain()
 			}
+		}},
+		"a status is written late, and the class is ignored for the next reload": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			safe, _ := s.server.Get("statefulsets", inShop("safe"))
+			pod := s.pods.Of(safe)[0]
+			s.driver.Step(pod)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			s.shown()
+			s.elapse(longestSettle)
+			s.driver.Step(pod)
+			s.lookAtAll()
+			s.shown()
+			s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("vault", "password", s.users.value())
+			s.rest()
+			s.elapse(2 * longestSettle)
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+		}},
+		"a class is rotated, and deleted with all Pods that mount it": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			s.shown()
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+			s.deletesWorkloads("safe", "bank")
+			s.shown()
+		}},
+		"a class is rotated back, and only a deleted Pod had reported the version between": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			before := s.driver.Stored("tls")["user"]
+			s.driver.Store("tls", "password", s.users.value())
+			bank, _ := s.server.Get("deployments", inShop("bank"))
+			pod := s.pods.Of(bank)[0]
+			s.driver.Step(pod) // reads that, and writes it later
+			s.driver.Store("tls", "user", s.users.value())
+			s.rotates("statefulsets", "safe")
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			for range 30 {
+				guard, _ := s.server.Get("daemonsets", inShop("guard"))
+				s.pods.Step(guard)
+			}
+			s.stop()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "user", before)
+			s.driver.Step(pod)
+			s.deletesWorkloads("safe")
 		}},
 		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},
 		"a class loses an object, Pods start soon, and a watch begins again before a workload covers it again": {draws{kind: classKind}, func(s script) { s.losesAnObject(false) }},

@@ -1,8 +1,12 @@
 package controller
 
-import "github.com/reroll-dev/reroll/test/simapi"
+import (
+	"time"
 
-// keptPodHistories are those in which the list of Pods and the status disagree.
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// keptPodHistories are those in which nothing shows which data Pods have.
 func keptPodHistories() map[string]keptHistory {
 	settings := simapi.Source{Resource: "configmaps", Name: "settings"}
 	db := workloads()[2]
@@ -21,6 +25,17 @@ func keptPodHistories() map[string]keptHistory {
 			s.shown()
 			s.elapse(longestSettle)
 			s.lookAtAll()
+		}},
+		"a Secret is edited before the first ledger, and the digest key is lost after that": {draws{}, func(s script) {
+			s.start()
+			for !s.synced() {
+				s.restless()
+			}
+			s.stop()
+			s.elapse(2 * longestSettle)
+			s.edit(sources()[2], "kubectl-edit")
+			s.elapse(2 * longestSettle)
+			s.keyMade = time.Time{}
 		}},
 	}
 }

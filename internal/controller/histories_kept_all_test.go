@@ -33,6 +33,9 @@ func keptAllHistories() map[string]keptHistory {
 			s.all = allAlways
 		}},
 		"a namespace is not selected any more before a controller with --auto-reload-all has seen everything": {draws{all: allAlways, inNamespace: true}, func(s script) {
+			if s.oracle.unselected {
+				s.users.selectNamespace()
+			}
 			s.shownWorkloads()
 			s.shownAll("secrets")
 			s.elapse(2 * longestSettle)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -131,7 +132,7 @@ func keptClassHistories() map[string]keptHistory {
 			s.rotates("statefulsets", "safe")
 			s.shown()
 			s.elapse(longestSettle)
-			s.lookAtAll()
+			s.lookAt(workload.Key{Kind: "DaemonSet", Namespace: namespace, Name: "guard"})
 			for range 30 {
 				guard, _ := s.server.Get("daemonsets", inShop("guard"))
 				s.pods.Step(guard)

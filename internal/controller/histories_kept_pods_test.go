@@ -26,7 +26,7 @@ func keptPodHistories() map[string]keptHistory {
 			s.elapse(longestSettle)
 			s.lookAtAll()
 		}},
-		"a Secret is edited before the first ledger, and the digest key is lost after that": {draws{}, func(s script) {
+		"a Secret is edited before the first ledger, and then the digest key and the field managers are lost": {draws{}, func(s script) {
 			s.start()
 			for !s.synced() {
 				s.restless()
@@ -36,6 +36,11 @@ func keptPodHistories() map[string]keptHistory {
 			s.edit(sources()[2], "kubectl-edit")
 			s.elapse(2 * longestSettle)
 			s.keyMade = time.Time{}
+			s.start()
+			for !s.synced() {
+				s.restless()
+			}
+			s.users.forgetManagers(sources()[2])
 		}},
 	}
 }

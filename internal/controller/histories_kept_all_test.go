@@ -1,7 +1,7 @@
 package controller
 
-// shownWorkloads starts a controller with --auto-reload-all, and delivers all workloads, one of which
-// is not opted in otherwise.
+// shownWorkloads starts a controller with --auto-reload-all, and delivers all workloads, one of
+// which is not opted in otherwise.
 func (s script) shownWorkloads() {
 	s.again("api", nil)
 	for range 60 {

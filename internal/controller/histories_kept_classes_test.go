@@ -28,8 +28,9 @@ func (s script) deletesWorkloads(names ...string) {
 	}
 }
 
-// losesAnObject removes an object from a class, and lets the workload that only names the class cover
-// it again when the order of these events is unknown. Later replaces the Pods of that workload.
+// losesAnObject removes an object from a class, and lets the workload that only names the class
+// cover it again when the order of these events is unknown. Later replaces the Pods of that
+// workload.
 func (s script) losesAnObject(later bool) {
 	objects := func(ids ...string) {
 		s.users.editClass("tls", func(obj simapi.Object) { simapi.SetIDs(obj, ids) })

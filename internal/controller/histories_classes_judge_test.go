@@ -136,8 +136,11 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 		return o.excused(installedThen)
 	case o.h.skewed && r.version <= max(o.installedAt, c.since):
 		return o.excused(clocksApart)
-	case r.version <= max(o.installedAt, c.first):
+	case r.version <= o.installedAt:
 		return false
+	case r.version <= c.first:
+		unseen := c.first <= max(l.live[simapi.ClassResource], l.live[plural(l.key.Kind)])
+		return unseen && o.excused(optedInUnseen)
 	case r.version <= c.since:
 		return o.excused(changedInLapse)
 	case o.mayHaveReturned(w):

@@ -60,7 +60,7 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return false
 		case !c.covered:
 			return o.endedUnseen(c, l, name) && o.excused(sentBefore)
-		case l.late[name] > 0 && w.reloadsSince(l.late[name]) < 2:
+		case l.late[name] > 0 && (c.late != l.late[name] || c.afterLate < 2):
 			return o.excused(writtenLate)
 		case !slices.Contains(classesOf(w.name), name):
 			return o.mayBeForNamed(w, l, name, c, r)
@@ -84,8 +84,11 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(onlyNamed)
 	case l.standsOver(name), l.replaced[name] > w.lastReload():
 		return o.excused(overEarlier)
+	case l.untold[name] && r.version <= l.liveAt && (c.lapsed || c.tampered < w.tampered):
+		return o.excused(ledgerGone)
 	default:
-		return l.stale[name] && r.version > max(l.liveAt, w.lastRolled()) && o.excused(shownAgain)
+		again := r.version > max(l.liveAt, w.lastRolled()) || r.turn < c.carried && w.lastReload() <= l.liveAt
+		return l.stale[name] && again && o.excused(shownAgain)
 	}
 }
 
@@ -133,8 +136,11 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 		return o.excused(installedThen)
 	case o.h.skewed && r.version <= max(o.installedAt, c.since):
 		return o.excused(clocksApart)
-	case r.version <= max(o.installedAt, c.first):
+	case r.version <= o.installedAt:
 		return false
+	case r.version <= c.first:
+		unseen := c.first <= max(l.live[simapi.ClassResource], l.live[plural(l.key.Kind)])
+		return unseen && o.excused(optedInUnseen)
 	case r.version <= c.since:
 		return o.excused(changedInLapse)
 	case o.mayHaveReturned(w):
@@ -215,6 +221,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	switch {
 	case w.undone() && (o.h.annotations || w.again):
 		return o.excused(nothingToTry)
+	case !o.sources[src].exists && !o.reported(name):
+		return o.excused(sourceGone)
 	case last.version <= o.installedAt:
 		return o.excused(beforeInstalled)
 	case last.version <= c.since:
@@ -224,6 +232,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(backBeforeSeen)
 	case !adopted && last.version <= o.lastGap:
 		return o.excused(notAdopted)
+	case !mounts(pod, name) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
+		return o.excused(rotationGone)
 	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
 		return o.excused(writtenLate)
 	default:
@@ -272,15 +282,16 @@ func (w *workloadTruth) reloadsSince(version uint64) int {
 	return len(w.reloads) - first
 }
 
+// reported reports whether any Pod has a status of a class.
+func (o *oracle) reported(name string) bool {
+	return slices.ContainsFunc(o.h.server.List(simapi.StatusResource), func(t simapi.Object) bool { return classOfStatus(t) == name })
+}
+
 // adoptClasses records, at rest, that the controller has had time to record what it was shown.
 func (o *oracle) adoptClasses() {
-	reported := map[string]bool{}
-	for _, t := range o.h.server.List(simapi.StatusResource) {
-		reported[classOfStatus(t)] = true
-	}
 	for uid, covers := range o.classes.covers {
 		for name, c := range covers {
-			if w := o.workloads[uid]; w != nil && c.covered && reported[name] && c.adopted == 0 && w.tampered < 2 {
+			if w := o.workloads[uid]; w != nil && c.covered && o.reported(name) && c.adopted == 0 && w.tampered < 2 {
 				c.adopted = o.h.server.Version() + 1
 			}
 		}

@@ -98,6 +98,10 @@ type classCover struct {
 	// tampered counts the changes of the ledger by other clients before our last write.
 	carried, brought int
 	tampered         int
+	// late is the late status that our last rollout knew, and afterLate counts the rollouts that
+	// knew it.
+	late      uint64
+	afterLate int
 }
 
 // classLook is what a controller knew of classes when it began to reconcile a workload, and of Pods
@@ -327,19 +331,6 @@ func (o *oracle) classesAsked(l *look) {
 				l.overEarlier[name] = true
 			default:
 				l.back[name] = l.back[name] || o.wentBack(name, given.Started)
-			}
-		}
-	}
-}
-
-// carryClasses receives a write of ours.
-func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
-	for name, c := range o.classes.covers[w.uid] {
-		if c.covered {
-			c.tampered, c.lapsed = w.tampered, false
-			if rolled {
-				c.carried = max(c.carried, latestRotation(l.shown[name]).turn)
-				c.brought = max(c.brought, l.newest[name])
 			}
 		}
 	}

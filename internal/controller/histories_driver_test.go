@@ -159,6 +159,7 @@ func (h *history) loadKey(context.Context) (digest.Key, time.Time, error) {
 
 // covered returns the time since which the settings apply. It stays in the cluster like the key.
 func (h *history) covered(all bool) reload.Coverage {
+	h.oracle.recordsCoverage(all)
 	now := h.server.Now().Truncate(time.Second)
 	if h.coverage.Since.IsZero() {
 		h.coverage.Since = now

@@ -1,5 +1,59 @@
 package controller
 
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// rotates lets the driver act on one Pod of a workload.
+func (s script) rotates(resource, name string) {
+	obj, _ := s.server.Get(resource, inShop(name))
+	for s.driver.Step(s.pods.Of(obj)[0]) {
+		continue
+	}
+}
+
+// deletesWorkloads deletes workloads with their Pods and the statuses of these.
+func (s script) deletesWorkloads(names ...string) {
+	for _, w := range classWorkloads() {
+		if slices.Contains(names, w.name) {
+			s.users.deleteWorkload(w)
+		}
+	}
+	for s.pods.Clean() || s.driver.Clean() {
+		continue
+	}
+}
+
+// losesAnObject removes an object from a class, and lets the workload that only names the class
+// cover it again when the order of these events is unknown. Later replaces the Pods of that
+// workload.
+func (s script) losesAnObject(later bool) {
+	objects := func(ids ...string) {
+		s.users.editClass("tls", func(obj simapi.Object) { simapi.SetIDs(obj, ids) })
+		s.rest()
+		s.elapse(2 * longestSettle)
+	}
+	objects("user", "password")
+	objects("password")
+	if later {
+		s.evictAll("guard")
+	}
+	s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+	s.rest()
+	for _, f := range s.feeds {
+		if f.resource == simapi.StatusResource {
+			s.takeSnapshot(f)
+		}
+	}
+	s.rest()
+	s.elapse(2 * longestSettle)
+	_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+}
+
 // keptClassHistories are those of SecretProviderClasses.
 func keptClassHistories() map[string]keptHistory {
 	return map[string]keptHistory{
@@ -21,5 +75,76 @@ func keptClassHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.driver.Store("vault", "password", before)
 		}},
+		"a rotation is seen, and its Pods are deleted before the controller acts": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("statefulsets", "safe")
+			s.shown()
+			s.stop()
+			s.deletesWorkloads("safe", "bank")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			for range 2 {
+				s.users.createClassWorkloadAgain()
+			}
+		}},
+		"a status is written late, and the class is ignored for the next reload": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			safe, _ := s.server.Get("statefulsets", inShop("safe"))
+			pod := s.pods.Of(safe)[0]
+			s.driver.Step(pod)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			s.shown()
+			s.elapse(longestSettle)
+			s.driver.Step(pod)
+			s.lookAtAll()
+			s.shown()
+			s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("vault", "password", s.users.value())
+			s.rest()
+			s.elapse(2 * longestSettle)
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+		}},
+		"a class is rotated, and deleted with all Pods that mount it": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			s.shown()
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+			s.deletesWorkloads("safe", "bank")
+			s.shown()
+		}},
+		"a class is rotated back, and only a deleted Pod had reported the version between": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			before := s.driver.Stored("tls")["user"]
+			s.driver.Store("tls", "password", s.users.value())
+			bank, _ := s.server.Get("deployments", inShop("bank"))
+			pod := s.pods.Of(bank)[0]
+			s.driver.Step(pod) // reads that, and writes it later
+			s.driver.Store("tls", "user", s.users.value())
+			s.rotates("statefulsets", "safe")
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAt(workload.Key{Kind: "DaemonSet", Namespace: namespace, Name: "guard"})
+			for range 30 {
+				guard, _ := s.server.Get("daemonsets", inShop("guard"))
+				s.pods.Step(guard)
+			}
+			s.stop()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "user", before)
+			s.driver.Step(pod)
+			s.deletesWorkloads("safe")
+		}},
+		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},
+		"a class loses an object, Pods start soon, and a watch begins again before a workload covers it again": {draws{kind: classKind}, func(s script) { s.losesAnObject(false) }},
 	}
 }

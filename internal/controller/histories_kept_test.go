@@ -332,6 +332,8 @@ func TestKeptHistories(t *testing.T) {
 	all := keptHistories()
 	maps.Copy(all, keptRunHistories())
 	maps.Copy(all, keptClassHistories())
+	maps.Copy(all, keptPodHistories())
+	maps.Copy(all, keptAllHistories())
 	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}

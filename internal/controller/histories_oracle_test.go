@@ -62,9 +62,10 @@ type oracle struct {
 
 	// unselected reports whether controllers ignore the namespace.
 	unselected bool
-	// all reports --auto-reload-all. allFrom is since when controllers start with it, or 0.
-	all     bool
-	allFrom uint64
+	// all reports --auto-reload-all. allFrom is since when controllers start with it, or 0, and
+	// mayFrom also counts one without it that ended before it recorded that in the cluster.
+	all              bool
+	allFrom, mayFrom uint64
 	// podMade is the version in which a Pod was created.
 	podMade map[types.UID]uint64
 	// pardoned has, by Pod and source, data that the Pod lacks because no controller could know it.
@@ -106,6 +107,9 @@ func (o *oracle) installed() { o.installedAt, o.installedIn = o.h.server.Version
 func (o *oracle) keyLost() {
 	o.keyLostAt, o.keyless = o.h.server.Version(), true
 	for _, w := range o.truths() {
+		if w.noted.IsZero() {
+			w.bare = o.keyLostAt
+		}
 		for _, src := range sources() {
 			if src.Resource == "secrets" {
 				delete(w.adopted, src)
@@ -117,34 +121,6 @@ func (o *oracle) keyLost() {
 
 // gap records that the order of earlier events is unknown.
 func (o *oracle) gap() { o.lastGap = o.h.server.Version() }
-
-// started forgets what the previous controller was shown. A controller without --auto-reload-all
-// ends covers, and one with it begins them: it must act on changes from when it has seen
-// everything, and may act on changes since its start.
-func (o *oracle) started(all bool) {
-	clear(o.known)
-	clear(o.live)
-	clear(o.gone)
-	clear(o.goneAt)
-	o.firstShown, o.newestShown = map[simapi.Source]uint64{}, map[simapi.Source]time.Time{}
-	o.startedAt = o.h.server.Version()
-	if all == (o.allFrom > 0) {
-		return
-	}
-	o.all, o.allFrom = false, 0
-	if all {
-		o.allFrom = o.startedAt
-	}
-	o.coverAll(turn{o.startedAt, byStart}, o.startedAt)
-}
-
-// sees records that the running controller has seen everything once.
-func (o *oracle) sees() {
-	if o.allFrom > 0 && !o.all {
-		o.all = true
-		o.coverAll(turn{o.allFrom, byStart}, o.h.server.Version())
-	}
-}
 
 // delivered records an event that the controller is shown: a version of an object, or its deletion.
 func (o *oracle) delivered(resource, name string, version uint64, gone bool) {

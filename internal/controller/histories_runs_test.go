@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -27,27 +28,27 @@ func TestCronJobHistories(t *testing.T) {
 // cronJobBounds limit the uses of each excuse in a thousand histories of CronJobs.
 func cronJobBounds() map[excuse]float64 {
 	return map[excuse]float64{
-		leftToUsers:       97,
+		leftToUsers:       43,
 		backMeanwhile:     8,
 		askedLater:        2,
-		beganSoon:         224,
-		ledgerGone:        1,
-		changedInLapse:    6,
-		sentBefore:        2,
-		showsNoTime:       37,
-		podWaits:          1600,
-		beforeInstalled:   48,
-		beforeCover:       48,
-		backBeforeSeen:    10,
-		deletedUnseen:     4,
-		overwrittenUnseen: 11,
+		beganSoon:         262,
+		ledgerGone:        2,
+		changedInLapse:    7,
+		sentBefore:        3,
+		showsNoTime:       44,
+		podWaits:          1510,
+		beforeInstalled:   53,
+		beforeCover:       35,
+		backBeforeSeen:    7,
+		deletedUnseen:     3,
+		overwrittenUnseen: 4,
 		keyLostUnseen:     6,
-		labeledUnseen:     5,
-		notAdopted:        16,
+		labeledUnseen:     6,
+		notAdopted:        9,
 		shownBefore:       1,
-		notProven:         33,
-		deletedUnasked:    3,
-		seemsEdited:       2,
+		notProven:         24,
+		deletedUnasked:    1,
+		seemsEdited:       1,
 		cameBackUnseen:    1,
 		unreadable:        1,
 	}
@@ -57,28 +58,28 @@ func cronJobBounds() map[excuse]float64 {
 // half as much again.
 func jobBounds() map[excuse]float64 {
 	return map[excuse]float64{
-		leftToUsers:       64,
-		deletedByBoth:     92,
+		leftToUsers:       48,
+		deletedByBoth:     58,
 		madeSince:         1,
 		askedLater:        2,
-		statusBehind:      69,
-		changedInLapse:    6,
-		showsNoTime:       1,
-		podsOlder:         44,
-		podWaits:          1088,
-		beforeInstalled:   1788,
-		beforeCover:       90,
-		backBeforeSeen:    28,
-		deletedUnseen:     6,
-		overwrittenUnseen: 17,
-		keyLostUnseen:     13,
-		notAdopted:        18,
-		notProven:         56,
-		shownBefore:       4,
+		statusBehind:      67,
+		changedInLapse:    4,
+		showsNoTime:       3,
+		podsOlder:         38,
+		podWaits:          1076,
+		beforeInstalled:   1781,
+		beforeCover:       96,
+		backBeforeSeen:    26,
+		deletedUnseen:     3,
+		overwrittenUnseen: 10,
+		keyLostUnseen:     15,
+		notAdopted:        21,
+		notProven:         37,
+		shownBefore:       5,
 		deletedUnasked:    1,
-		labeledUnseen:     0.5,
+		labeledUnseen:     3,
 		unreadable:        1,
-		seemsEdited:       2,
+		seemsEdited:       1,
 	}
 }
 
@@ -131,13 +132,32 @@ func ofKind(kind string) func(seed uint64, steps int) *history {
 	}
 }
 
-// watched are the kinds that the controllers watch. The simulated server has no custom kinds.
+// watched are the kinds that the controllers watch. The simulated server has no custom kinds. A
+// workload whose Pods are not found is like one of a custom kind without a selector.
 func (h *history) watched() []kinds.Kind {
-	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
+	all := slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
 		runs := k.Name == "CronJob" || k.Name == "Job"
 		mixed := h.kind == "" || h.kind == classKind
 		return k.Custom || mixed && runs || !mixed && k.Name != h.kind
 	})
+	for i := range all {
+		if h.blind != "" {
+			all[i].Adapter = guessing{all[i].Adapter, h.blind}
+		}
+	}
+	return all
+}
+
+// guessing reads one workload as if its selector was guessed.
+type guessing struct {
+	kinds.Adapter
+	blind string
+}
+
+func (g guessing) Parts(obj runtime.Object) (kinds.Parts, error) {
+	parts, err := g.Adapter.Parts(obj)
+	parts.SelectorGuessed = err == nil && parts.Meta.Name == g.blind
+	return parts, err
 }
 
 // stepRuns does the next action for a drawn Job or CronJob.

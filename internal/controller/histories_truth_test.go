@@ -85,6 +85,8 @@ type workloadTruth struct {
 	carried map[simapi.Source]uint64
 	// noted is the newest date of the data that the controller had been shown when it wrote last.
 	noted time.Time
+	// bare is when the digest key was last lost while it had no ledger.
+	bare uint64
 	// wrote has, by source, the version that the controller had been shown when it wrote last.
 	wrote map[simapi.Source]uint64
 	// overwritten are changes that left no time, after a change that no controller had acted on.
@@ -248,14 +250,15 @@ func (o *oracle) coverAll(at turn, from uint64) {
 func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64) {
 	for _, src := range sources() {
 		asks := o.asksFor(obj, src, o.all)
-		if !asks && (o.allFrom == 0 || !o.asksFor(obj, src, true)) {
+		_, might := w.may[src]
+		if !asks && (o.mayFrom == 0 || !o.asksFor(obj, src, true)) {
 			delete(w.may, src)
-		} else if _, might := w.may[src]; !might {
+		} else if !might {
 			w.may[src] = at
 		}
 		switch _, was := w.covered[src]; {
 		case !asks:
-			if was {
+			if was || might {
 				w.ended[src] = at
 			}
 			delete(w.covered, src)

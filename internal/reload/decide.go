@@ -318,7 +318,7 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 	all, aggregated := base.ledger.Aggregates[kind]
 	if !aggregated {
 		for _, c := range concerns {
-			t.add(c, f.find(&c, base))
+			t.add(&c, f.find(&c, base))
 		}
 		return
 	}
@@ -331,13 +331,13 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 	for i, c := range concerns {
 		switch {
 		case otherKey(kind, base, f):
-			t.add(c, f.underOtherKey(&c, base))
+			t.add(&c, f.underOtherKey(&c, base))
 		case i == waits:
-			t.add(c, f.delayed(&c, base))
+			t.add(&c, f.delayed(&c, base))
 		case same:
-			t.add(c, f.kept(&c, base))
+			t.add(&c, f.kept(&c, base))
 		default:
-			t.add(c, f.mayHaveChanged(&c, base, len(concerns) == all.Count))
+			t.add(&c, f.mayHaveChanged(&c, base, len(concerns) == all.Count))
 		}
 	}
 	if !same {

@@ -43,6 +43,9 @@ func web() *situation {
 	}}
 }
 
+// guessed makes it a workload without a selector, so that an empty list of Pods proves nothing.
+func guessed(f *Facts) { f.Workload.Custom, f.Workload.SelectorGuessed = true, true }
+
 func digestOf(text string) digest.Digest {
 	var d digest.Digest
 	copy(d[:], text)
@@ -151,9 +154,11 @@ func TestDecide(t *testing.T) {
 		"and one pod was made within the kubelet's lag":    {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
 		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
 		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
-		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
+		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
+		"the same, and its kind has any selector":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Custom, f.Workload.Progress.Total = true, 2 }), Reload},
+		"its status still counts pods, which are deleted":  {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Record},
 		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
-		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts, f.Workload.SelectorGuessed = true, true }), Reload},
+		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Reload},
 		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
 		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), ListPods},
 

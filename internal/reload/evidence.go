@@ -231,7 +231,11 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 
 // unlisted reports whether the workload has Pods, or may have, although the LIST returned none,
 // because the selector of some custom kinds is guessed. Nothing is known of such Pods.
-func (f *Facts) unlisted(pods *Pods) bool { return f.Workload.Hides(pods.Count) }
+// The selector of a built-in kind always selects its Pods. If it selects none, there are none, and
+// the status still counts deleted ones.
+func (f *Facts) unlisted(pods *Pods) bool {
+	return (f.Workload.Custom || f.Workload.SelectorGuessed) && f.Workload.Hides(pods.Count)
+}
 
 // report reports whether there are Pods and each of them shows whether it started with the data.
 func (p Pods) report(c *Concern) bool {

@@ -108,7 +108,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		case recorded, unproven:
 			t.depart(&c, c.Source.Digest)
 		}
-		t.add(c, found)
+		t.add(&c, found)
 	}
 }
 

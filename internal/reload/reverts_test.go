@@ -34,7 +34,7 @@ func optedInSince(second int64) *situation {
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.RolledOut = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
-	counted := func(f *Facts) { f.Workload.Progress.Total = 2 }
+	counted := func(f *Facts) { f.Workload.SelectorGuessed, f.Workload.Progress.Total = true, 2 }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -259,7 +259,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"a pod was started long after":                            {away().with(pod(126, 130)), Record},
 		"it was created with other data, and a pod waited for it": {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Made: true})).with(started(90, 112, 115)), Reload},
 		"it was created as it is":                                 {away().with(left(Away{Version: 120, Time: at(120), Noted: true, Made: true})), Nothing},
-		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 1 }), Reload},
+		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.SelectorGuessed, f.Workload.Progress.Total = true, 1 }), Reload},
 		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {

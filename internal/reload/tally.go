@@ -25,16 +25,17 @@ type tally struct {
 	disowned bool
 }
 
-func (t *tally) add(c Concern, found finding) {
+// add counts a finding. The comparison may have changed the concern.
+func (t *tally) add(c *Concern, found finding) {
 	switch found {
 	case changed:
-		t.changes = append(t.changes, c)
+		t.changes = append(t.changes, *c)
 	case needsPods:
 		t.needsPods++
 	case waiting:
 		t.waiting++
 	case reverted:
-		t.reverted = append(t.reverted, c)
+		t.reverted = append(t.reverted, *c)
 	case recorded:
 		t.recorded++
 	case undecided:

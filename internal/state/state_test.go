@@ -186,6 +186,12 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(edited, live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}},
+		"keys were only removed": {
+			func(s *State) {
+				s.PutSource(written("ab", 7, 50), inASnap)
+				s.PutSource(written("a", 8, 50), live)
+			},
+			reload.SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}},
 		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
@@ -239,6 +245,22 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}
 		})
+	}
+}
+
+func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {
+	class := func(letters string, version int) source.Source {
+		src := written(letters, version, int64(version))
+		src.Key.Kind = source.SecretProviderClass
+		return src
+	}
+	s := New(false)
+	s.PutWorkload(deployment("web", "", 1, annotations.DefaultNames().SecretProviderClass, "cm"), inASnap)
+	s.PutSource(class("ab", 7), live)
+	s.PutSource(class("a", 8), live)
+	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	if len(f.Concerns) != 1 || f.Concerns[0].Seen.Timeless {
+		t.Errorf("its reports have a time, got %+v", f.Concerns)
 	}
 }
 

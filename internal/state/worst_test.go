@@ -132,27 +132,36 @@ func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
 	}
 }
 
-// What users have entries of lists compared with must not keep everybody else waiting.
+// What users have entries of lists compared with must not keep everybody else waiting. A busy
+// machine may stop a holder of the lock, so that one of several attempts has to show it.
 func TestSourcesAreJudgedWithoutTheLock(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(named(1, []string{byName, numbered(strings.Repeat("a", 40)+".%04d", 5000)}), live)
 	for i := range 400 {
 		s.PutSource(configMap(fmt.Sprintf("%s-x%03d", strings.Repeat("a", 40), i), "one", i+2), live)
 	}
+	var longest, took time.Duration
+	for range 10 {
+		if longest, took = waitForFacts(s); longest <= took/4 {
+			return
+		}
+	}
+	t.Errorf("somebody else waited for %s while the facts took %s", longest, took)
+}
+
+// waitForFacts returns the longest time that another client waited for the lock while the facts of
+// a workload were gathered, and how long these took.
+func waitForFacts(s *State) (longest, took time.Duration) {
 	done := make(chan time.Duration)
 	began := time.Now()
 	go func() {
 		concerned(s, "web")
 		done <- time.Since(began)
 	}()
-	var longest time.Duration
 	for {
 		select {
 		case took := <-done:
-			if longest > took/4 {
-				t.Errorf("somebody else waited for %s while the facts took %s", longest, took)
-			}
-			return
+			return longest, took
 		default:
 			asked := time.Now()
 			s.mu.Lock()

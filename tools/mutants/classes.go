@@ -18,6 +18,12 @@ func classes() []mutation {
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
+			what: "classes: a class that lost an object has no time",
+			file: sources,
+			from: "return !now.Key.Kind.Reported() && (", to: "return (",
+			in: known, tests: "^TestPodsThatLoseAnObjectReportWhen$",
+		},
+		{
 			what: "classes: a pod that was given something else counts as one that started with it",
 			file: turns,
 			from: "m.at[id], m.started = next, false", to: "m.at[id] = next",

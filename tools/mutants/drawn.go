@@ -79,8 +79,14 @@ func drawn() []mutation {
 		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
-			from: "return f.Workload.Hides(pods.Count)", to: "return f.Workload.Hides(pods.Count + 1)",
+			from: "&& f.Workload.Hides(pods.Count)", to: "&& f.Workload.Hides(pods.Count + 1)",
 			in: controller, tests: histories,
+		},
+		{
+			what: "pods not found: a status that still counts deleted pods is believed",
+			file: "internal/reload/evidence.go",
+			from: "(f.Workload.Custom || f.Workload.SelectorGuessed) && ", to: "",
+			in: core, tests: "^TestDecide$",
 		},
 		{
 			what: "managers of labels: who owns them beside the data proves an edit",

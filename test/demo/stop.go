@@ -82,7 +82,7 @@ func (d *demo) status(ctx context.Context, name string) (string, error) {
 	d.story.Expect("reroll status to show that " + name + " waits")
 	shown := ""
 	err := harness.Await(ctx, "reroll status of "+name, func(ctx context.Context) error {
-		cmd := exec.CommandContext(ctx, d.binary, "status", "--namespace="+d.namespace.Name, "deployment/"+name) //nolint:gosec // it was built here
+		cmd := exec.CommandContext(ctx, d.binary, "status", "--namespace="+d.namespace.Name, "deployment/"+name)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+d.place.Kubeconfig())
 		out, err := cmd.Output()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {

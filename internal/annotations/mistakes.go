@@ -83,6 +83,8 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 		right, near := names.Nearest(key)
 		switch {
 		case ofNamespace(key): // checked by policy.ParseNamespace
+		case key == Approved:
+			found = append(found, at.Problem(key, "does nothing here; it belongs on a workload, ConfigMap or Secret"))
 		case names.IsOfSource(key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
 		case slices.Contains(written[:], key):
@@ -104,7 +106,7 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
-	return key == Churn || key == Window || key == Freeze || key == MaxRolling || key == Soak || key == MaxFailures
+	return key == Churn || key == Window || key == Freeze || key == Approval || key == MaxRolling || key == Soak || key == MaxFailures
 }
 
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
@@ -119,7 +121,7 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
-		case names.IsOfSource(key), key == Window: // checked by ReadWaves
+		case names.IsOfSource(key), key == Window, key == Approval: // checked by ReadWaves
 		case key == Freeze: // on our own ConfigMap, it freezes all namespaces
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))

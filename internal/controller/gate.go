@@ -31,14 +31,32 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		return nil
 	}
 	w := &facts.Workload
-	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
+	held, begins := facts.Defer(d)
+	if begins && (!held.Restores || c.mayRestore(w)) {
 		outdated := *facts
 		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data
 		if err := c.write(ctx, &outdated, held); err != nil {
 			return err
 		}
 	}
+	untold := c.notifyAwaited(w, d, answer, begins)
+	awaits := awaitedGate{by: answer.By, until: answer.Until}
+	if answer.Stopped {
+		awaits.stopped = answer.Source
+	}
+	c.with(w.Key, func(r *record) { r.awaits = awaits })
+	if untold > 0 {
+		return retryAfter(untold)
+	}
+	return whenOpen(answer, facts.Now)
+}
+
+// notifyAwaited reports which gate a reload waits for, once each time. It returns how long a report
+// has to wait itself. Begins reports whether the reload begins to wait.
+func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer, begins bool) time.Duration {
 	switch {
+	case answer.By == gate.Approval:
+		return c.askApproval(w, answer, begins)
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
 	case answer.By == gate.Halted:
@@ -50,12 +68,7 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}
-	awaits := awaitedGate{by: answer.By, until: answer.Until}
-	if answer.Stopped {
-		awaits.stopped = answer.Source
-	}
-	c.with(w.Key, func(r *record) { r.awaits = awaits })
-	return whenOpen(answer, facts.Now)
+	return 0
 }
 
 // notifyHeld names the source that keeps changing. A workload that has to wait again after each

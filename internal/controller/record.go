@@ -46,6 +46,8 @@ type record struct {
 	missing *missing
 	// awaits is the closed gate that a reload of the workload waits for.
 	awaits awaitedGate
+	// asked is the latest request for approval that was reported.
+	asked askedApproval
 	// begun are the runs that had begun when a reload began to wait; nil if none waits.
 	begun *begunRuns
 	// given are the notices that are emitted only once.

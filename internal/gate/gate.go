@@ -15,6 +15,8 @@ import (
 type Name string
 
 const (
+	// Approval waits for the consent of a user to the data.
+	Approval Name = "approval"
 	// Freeze starts no reload until a time, because a user wants that.
 	Freeze Name = "freeze"
 	// Window is the window in which reloads may start.
@@ -28,7 +30,7 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Freeze, Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Approval, Freeze, Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -42,6 +44,8 @@ type Answer struct {
 	// reports whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
+	// Request is what a user has to approve, for Approval.
+	Request Request
 }
 
 // Open reports whether the reload may start.
@@ -62,6 +66,10 @@ type Others struct {
 // other workloads alone, so the controller and the commands that explain its decisions give the
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	// A user can approve a reload before its window opens.
+	if a := checkApproval(f, d); !a.Open() {
+		return a
+	}
 	if a := checkFreeze(f, d); !a.Open() {
 		return a
 	}

@@ -13,6 +13,9 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	for _, text := range x.Approvals {
+		p.entry("approval", text)
+	}
 	for _, text := range x.Freezes {
 		p.entry("freeze", oneLine(text))
 	}

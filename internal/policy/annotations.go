@@ -24,7 +24,7 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 		policy.kinds[i] = r.kind(kind)
 	}
 	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(), r.pause(), r.churn("the workload"), r.rollout()
-	policy.wave, policy.window = r.wave(), r.window("the workload")
+	policy.wave, policy.window, policy.approval = r.wave(), r.window("the workload"), r.approval()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
 }
@@ -33,7 +33,7 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{own: annotations.Written{Values: own}}
 	waves, problems := annotations.ReadWaves(own, false)
-	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), waves: waves.Keep()}
+	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), approval: r.approvalIn(r.own, "the namespace"), waves: waves.Keep()}
 	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }
 

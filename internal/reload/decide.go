@@ -85,6 +85,8 @@ type Settings struct {
 	Defaults policy.Policy
 	// Window are the windows in which workloads may be reloaded, unless annotations set others.
 	Window string
+	// Approval reports whether each reload has to be approved.
+	Approval bool
 	// Waves are how workloads are rolled one after the other, unless annotations set something
 	// else.
 	Waves annotations.Waves
@@ -115,6 +117,20 @@ func (f *Facts) Windows() (text, setBy string) {
 		}
 	}
 	return f.Window, "--window"
+}
+
+// RequiresApproval returns what requires that reloads of the workload are approved, empty if
+// nothing does.
+func (f *Facts) RequiresApproval() (setBy string) {
+	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
+		if setBy := p.RequiresApproval(); setBy != "" {
+			return setBy
+		}
+	}
+	if f.Approval {
+		return "--approval=" + annotations.Required
+	}
+	return ""
 }
 
 // Installation is what an installation keeps in the cluster.

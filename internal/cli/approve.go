@@ -97,8 +97,8 @@ func (a *approving) approve(ctx context.Context, cluster *inspect.Cluster, conse
 		return err
 	}
 	resource := consent.Source.Resource.Resource
-	if consent.Kind.Adapter != nil {
-		if resource, err = cluster.ResourceOf(consent.Kind, consent.Namespace); err != nil {
+	if consent.Kind != nil {
+		if resource, err = cluster.ResourceOf(*consent.Kind, consent.Namespace); err != nil {
 			return err
 		}
 	}

@@ -22,13 +22,18 @@ type Request struct {
 	Digest digest.Digest
 }
 
-// Command is the command that approves it.
+// Command is the command that approves it, unless the data has changed meanwhile.
 func (r *Request) Command(w workload.Key) string {
+	return r.Brief(w) + " --digest=" + r.Digest.String()
+}
+
+// Brief is the command that approves the present data.
+func (r *Request) Brief(w workload.Key) string {
 	ref := strings.ToLower(w.Object()) + "/" + w.Name
 	if r.Source != (source.Key{}) {
 		ref = strings.ToLower(r.Source.Kind.String()) + "/" + r.Source.Name
 	}
-	return fmt.Sprintf("reroll approve -n %s %s --digest=%s", w.Namespace, ref, r.Digest)
+	return "reroll approve -n " + w.Namespace + " " + ref
 }
 
 // ConsentTo is the digest of the data of all sources of a workload, which a user approves on the

@@ -17,10 +17,10 @@ import (
 // Approval is the consent of a user to the present data of a source, or of all sources of a
 // workload.
 type Approval struct {
-	// Source and Kind describe the object on which the consent is written: a source, or a workload of
-	// that kind.
+	// Kind is the kind of the workload on which the consent is written, and nil for a source, of which
+	// Source is the kind.
+	Kind   *kinds.Kind
 	Source kubeapi.SourceKind
-	Kind   kinds.Kind
 	// Ref is the object as users write it.
 	Ref, Namespace, Name string
 	UID                  types.UID
@@ -51,7 +51,7 @@ func (o *Objects) Approve(ns, text, seen string, pods Pods, now time.Time) (*App
 	}
 	for _, key := range e.OptedIn() {
 		one := e.Of(key)
-		if r := one.Gate.Request; one.Gate.By == gate.Approval && (r.Digest.String() == a.Digest || one.changedBy(a)) {
+		if key.Namespace == ns && one.Gate.By == gate.Approval && (a.Kind != nil && ref(key) == a.Ref || one.changedBy(a)) {
 			a.Waiting = append(a.Waiting, ref(key))
 		}
 	}
@@ -61,7 +61,7 @@ func (o *Objects) Approve(ns, text, seen string, pods Pods, now time.Time) (*App
 // changedBy reports whether a consent is to a source that has changed.
 func (a *Answer) changedBy(consent *Approval) bool {
 	for i := range a.Decision.Changes {
-		if src := &a.Decision.Changes[i].Source; consent.Kind.Adapter == nil && src.Key.Kind == consent.Source.Kind && src.Key.Name == consent.Name {
+		if src := &a.Decision.Changes[i].Source; consent.Kind == nil && src.Key.Kind == consent.Source.Kind && src.Key.Name == consent.Name {
 			return true
 		}
 	}
@@ -88,7 +88,7 @@ func (o *Objects) approved(e *Evaluation, ns, text string) (*Approval, digest.Di
 	one := e.Of(key)
 	w := &one.Workload
 	kind, _ := o.settings.Kinds.Named(key.Kind)
-	a := &Approval{Kind: kind, Ref: ref(key), Namespace: ns, Name: key.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
+	a := &Approval{Kind: &kind, Ref: ref(key), Namespace: ns, Name: key.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
 	if o.knowsAll(&one) {
 		return a, one.Consent, nil
 	}
@@ -134,7 +134,7 @@ func (o *Objects) unknownDigest() string {
 
 // nextApproval returns what a workload waits for that has to be approved.
 func (x *Explanation) nextApproval() string {
-	return "Reroll rolls it with the approved data; to approve it: " + x.Gate.Request.Command(x.Workload.Key)
+	return "nothing, until a user approves the data: " + x.Gate.Request.Brief(x.Workload.Key)
 }
 
 // command is the command that approves what a workload waits for; empty if it waits for something

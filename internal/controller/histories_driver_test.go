@@ -58,6 +58,8 @@ type history struct {
 	window drawnWindow
 	// frozenUntil is until when it may start none at all.
 	frozenUntil time.Time
+	// approvals is what users have to approve.
+	approvals drawnApprovals
 
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
@@ -111,6 +113,7 @@ func (h *history) run() error {
 		for range 3 + h.rand.IntN(30) {
 			h.alive(h.something)
 		}
+		h.approveSome()
 		if h.oracle.err == nil && h.rand.IntN(4) == 0 {
 			h.rest()
 		}
@@ -210,7 +213,7 @@ func (h *history) start() {
 		opts.Halt = gate.Halt{Percent: 100, Last: 200}
 	}
 	h.window = drawWindow(marks)
-	opts.Window = h.window.text
+	opts.Window, opts.Approval = h.window.text, h.requireApproval()
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

@@ -82,7 +82,6 @@ func CopyJob(job *batchv1.Job, w *workload.Workload, d *reload.Decision, m *work
 		Spec: *spec,
 	}
 	dropGenerated(made.Labels)
-	delete(made.Annotations, annotations.Approved) // no user has approved the new Job
 	setAnnotation(&made.ObjectMeta, copyAnnotation, string(text))
 	markTemplate(&made.Spec.Template, m, names)
 	texts, err := (&Copy{replaced: old, job: made}).signed("")
@@ -102,7 +101,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 		}),
 	}
 	delete(old.Annotations, annotations.Ledger)
-	delete(old.Annotations, annotations.Approved)
+	delete(old.Annotations, annotations.Approved) // no user has approved the new Job
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		old.Selector, old.PodLabels = job.Spec.Selector, job.Spec.Template.Labels
 	} else {

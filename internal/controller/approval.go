@@ -19,10 +19,10 @@ type askedApproval struct {
 // source in a loop.
 const askAgain = time.Minute
 
-// askApproval emits on a workload that its reload has to be approved, once for each data. It returns
-// how long a request still has to wait, because there was another one just now. Begins reports
-// whether the reload begins to wait. If its ledger shows that it does already, an earlier controller
-// has emitted the request.
+// askApproval emits on a workload that its reload has to be approved, once for each data. It
+// returns how long a request still has to wait, because there was another one just now. Begins
+// reports whether the reload begins to wait. If its ledger shows that it does already, an earlier
+// controller has emitted the request.
 func (c *Controller) askApproval(w *workload.Workload, answer gate.Answer, begins bool) (wait time.Duration) {
 	r, now := c.recordOf(w.Key), c.clock.Now()
 	earlier := r.asked == (askedApproval{}) && r.awaits == (awaitedGate{})

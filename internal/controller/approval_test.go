@@ -188,7 +188,8 @@ func TestAnApprovedReloadWaitsForItsWindow(t *testing.T) {
 	s.rolled("it opened", 1, 0)
 }
 
-// What a namespace requires is read again before a reload starts, because listing Pods may take long.
+// What a namespace requires is read again before a reload starts, because listing Pods may take
+// long.
 func TestAnApprovalThatIsRequiredWhilePodsAreListedCounts(t *testing.T) {
 	s, revert := revertible(t, "")
 	s.asking = func() { s.annotateNamespace(map[string]string{annotations.Approval: annotations.Required}) }

@@ -27,10 +27,11 @@ type awaitedGate struct {
 func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
 	facts.Now = c.clock.Now() // listing Pods may have taken a while, and a window may have closed
 	answer := c.enterGates(facts, d)
+	w := &facts.Workload
 	if answer.Open() {
+		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
 		return nil
 	}
-	w := &facts.Workload
 	held, begins := facts.Defer(d)
 	if begins && (!held.Restores || c.mayRestore(w)) {
 		outdated := *facts

@@ -42,7 +42,7 @@ func (h *history) requireApproval() bool {
 	if a.sources == nil {
 		a.sources, a.workloads = map[source.LocalKey]map[digest.Digest]bool{}, map[string][]map[source.LocalKey]digest.Digest{}
 	}
-	a.required = a.r.IntN(4) == 0
+	a.required = a.r.IntN(8) == 0
 	if a.required {
 		h.say("approval is required")
 	}

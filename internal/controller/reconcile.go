@@ -212,7 +212,6 @@ func (c *Controller) wrote(w *workload.Workload, d reload.Decision, took time.Du
 		c.queue.Add(w.Key, 0, 0)
 	}
 	if d.Action == reload.Reload {
-		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
 		c.reloaded(w, d, took)
 		c.logPause(w)
 		c.notifyMayNotStay(w, d)

@@ -31,7 +31,7 @@ type Approval struct {
 	Waiting []string
 }
 
-// Approve returns the consent to a source or a workload, by the text of a user. Digest is the digest
+// Approve returns the consent to a source or a workload, by the text of a user. Seen is the digest
 // that the user has seen, empty for that of the present data. The digest of a Secret is made with
 // the key of the controller. Without the key, the user has to have seen it.
 func (o *Objects) Approve(ns, text, seen string, pods Pods, now time.Time) (*Approval, error) {

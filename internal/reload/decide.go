@@ -119,20 +119,6 @@ func (f *Facts) Windows() (text, setBy string) {
 	return f.Window, "--window"
 }
 
-// RequiresApproval returns what requires that reloads of the workload are approved, empty if
-// nothing does.
-func (f *Facts) RequiresApproval() (setBy string) {
-	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
-		if setBy := p.RequiresApproval(); setBy != "" {
-			return setBy
-		}
-	}
-	if f.Approval {
-		return "--approval=" + annotations.Required
-	}
-	return ""
-}
-
 // Installation is what an installation keeps in the cluster.
 type Installation struct {
 	// Key is the key for the digests of Secrets, with which the sources were read, and Instance its

@@ -85,6 +85,8 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 		case ofNamespace(key): // checked by policy.ParseNamespace
 		case key == Approved:
 			found = append(found, at.Problem(key, "does nothing here; it belongs on a workload, ConfigMap or Secret"))
+		case isLikeAuto(key, &names):
+			found = append(found, at.Problem(key, "does nothing here"+DidYouMean([]string{AutoOfNamespace}, "")))
 		case names.IsOfSource(key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
 		case slices.Contains(written[:], key):
@@ -106,7 +108,19 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
-	return key == Churn || key == Window || key == Freeze || key == Approval || key == MaxRolling || key == Soak || key == MaxFailures
+	switch key {
+	case AutoOfNamespace, Mode, Settle, Churn, Window, Freeze, Approval, MaxRolling, Soak, MaxFailures:
+		return true
+	default:
+		return false
+	}
+}
+
+// isLikeAuto reports whether AutoOfNamespace may have been meant: a key is a misspelling of it, or
+// is the one of workloads.
+func isLikeAuto(key string, names *Names) bool {
+	_, near := typos(key, AutoOfNamespace)
+	return near || key == names.Auto
 }
 
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source

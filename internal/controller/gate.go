@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -20,6 +21,8 @@ type awaitedGate struct {
 	until time.Time
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
+	// template is the revision of the pod template whose Pods are out of date, for gate.Notify.
+	template digest.Digest
 }
 
 // passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
@@ -32,16 +35,23 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
 		return nil
 	}
-	held, begins := facts.Defer(d)
+	notifies := answer.By == gate.Notify
+	held, begins := facts.Defer(d, notifies)
 	if begins && (!held.Restores || c.mayRestore(w)) {
+		if known, _, _ := facts.Ledger(); notifies && known.Noted != held.Ledger.Noted {
+			c.with(w.Key, func(r *record) { r.owes = held.Ledger.Noted })
+		}
 		outdated := *facts
 		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data
 		if err := c.write(ctx, &outdated, held); err != nil {
 			return err
 		}
 	}
-	untold := c.notifyAwaited(w, d, answer, begins)
+	untold := c.notifyAwaited(w, d, answer, &held, begins)
 	awaits := awaitedGate{by: answer.By, until: answer.Until}
+	if notifies {
+		awaits.template = w.Revision()
+	}
 	if answer.Stopped {
 		awaits.stopped = answer.Source
 	}
@@ -53,9 +63,12 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 }
 
 // notifyAwaited reports which gate a reload waits for, once each time. It returns how long a report
-// has to wait itself. Begins reports whether the reload begins to wait.
-func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer, begins bool) time.Duration {
+// has to wait itself. Held is what the ledger records meanwhile, and begins reports whether the
+// reload begins to wait.
+func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer, held *reload.Decision, begins bool) time.Duration {
 	switch {
+	case answer.By == gate.Notify:
+		c.notifyOutOfDate(w, d, answer, held.Ledger.Noted)
 	case answer.By == gate.Approval:
 		return c.askApproval(w, answer, begins)
 	case answer.By == gate.Waves:

@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -48,6 +49,9 @@ type record struct {
 	awaits awaitedGate
 	// asked is the latest request for approval that was reported.
 	asked askedApproval
+	// owes is the note in the ledger of which a user was not notified yet: the response to its write
+	// may have been lost.
+	owes digest.Digest
 	// begun are the runs that had begun when a reload began to wait; nil if none waits.
 	begun *begunRuns
 	// given are the notices that are emitted only once.

@@ -15,6 +15,8 @@ import (
 type Name string
 
 const (
+	// Notify is the mode in which Reroll notifies of changes, and a user reloads the workload.
+	Notify Name = "notify"
 	// Approval waits for the consent of a user to the data.
 	Approval Name = "approval"
 	// Freeze starts no reload until a time, because a user wants that.
@@ -30,7 +32,7 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Approval, Freeze, Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -66,6 +68,9 @@ type Others struct {
 // other workloads alone, so the controller and the commands that explain its decisions give the
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkNotify(f); !a.Open() {
+		return a
+	}
 	// A user can approve a reload before its window opens.
 	if a := checkApproval(f, d); !a.Open() {
 		return a

@@ -92,6 +92,9 @@ type Ledger struct {
 	// Turn is what stood when the latest reload began, if that had to wait for its turn among the
 	// workloads of its source.
 	Turn Turn
+	// Noted is a digest of the changes of which a user was notified because Reroll does not reload
+	// the workload; zero if there are none.
+	Noted digest.Digest
 	// Writes grows by one with each write.
 	Writes int64
 }

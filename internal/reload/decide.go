@@ -53,6 +53,9 @@ type Facts struct {
 	// SelectedAt is the earliest time at which the namespace of the workload was provably selected;
 	// zero if all namespaces are.
 	SelectedAt time.Time
+	// OptedInByNamespaceAt is the earliest time since which the annotations of the namespace provably
+	// opt in its workloads; zero if they do not, or if nothing proves one.
+	OptedInByNamespaceAt time.Time
 	// Pods are nil until they were listed.
 	Pods *Pods
 	// Now is the time by the clock of the controller; zero if no time counts as the future.
@@ -87,6 +90,8 @@ type Settings struct {
 	Window string
 	// Approval reports whether each reload has to be approved.
 	Approval bool
+	// Mode is what follows from a change, unless annotations set something else.
+	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations set something
 	// else.
 	Waves annotations.Waves

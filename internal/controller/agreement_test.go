@@ -158,7 +158,7 @@ func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload
 	}
 	a := status.Answers[0]
 	rolls = a.LeftOut == "" && a.State == inspect.Waiting && a.Decision.Action == reload.Reload
-	if settles := strings.HasPrefix(a.Detail, "to settle ("+tc.quiet().String()+")"); rolls != tc.rolls || tc.rolls && settles != (tc.held == "") || a.Gate.By != tc.held {
+	if settles := strings.HasPrefix(a.Detail, "to settle ("+tc.quiet().String()+")"); rolls != tc.rolls || tc.rolls && settles != (tc.held == "") || tc.rolls && a.Gate.By != tc.held {
 		got["status"] = fmt.Sprintf("%s, %s (%s)", a.State, a.Detail, a.LeftOut)
 	}
 	plan, err := objects.Plan("shop", "configmap/cfg", oldPod, now)

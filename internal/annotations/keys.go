@@ -48,7 +48,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, Window, Mode, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Window, Mode, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, Approval, Approved, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -132,10 +132,10 @@ func (n *Names) Asking() [8]string {
 
 // written are the keys that users write: first the keys of workloads and namespaces, and last those
 // of sources. It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [25]string {
+func (n *Names) written() [26]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Mode, Wave, Freeze,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Mode, Wave, Freeze, Approval,
 		n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent,
 	}
 }

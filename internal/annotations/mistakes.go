@@ -83,6 +83,8 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 		right, near := names.Nearest(key)
 		switch {
 		case ofNamespace(key): // checked by policy.ParseNamespace
+		case key == Approved:
+			found = append(found, at.Problem(key, "does nothing here; it belongs on a workload, ConfigMap or Secret"))
 		case isLikeAuto(key, &names):
 			found = append(found, at.Problem(key, "does nothing here"+DidYouMean([]string{AutoOfNamespace}, "")))
 		case names.IsOfSource(key):
@@ -107,7 +109,7 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
 	switch key {
-	case AutoOfNamespace, Mode, Settle, Churn, Window, Freeze, MaxRolling, Soak, MaxFailures:
+	case AutoOfNamespace, Mode, Settle, Churn, Window, Freeze, Approval, MaxRolling, Soak, MaxFailures:
 		return true
 	default:
 		return false
@@ -133,7 +135,7 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
-		case names.IsOfSource(key), key == Window: // checked by ReadWaves
+		case names.IsOfSource(key), key == Window, key == Approval: // checked by ReadWaves
 		case key == Freeze: // on our own ConfigMap, it freezes all namespaces
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))

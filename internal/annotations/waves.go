@@ -102,6 +102,10 @@ type Waves struct {
 	Window string
 	// Freeze is the text of the freeze of a namespace, valid or not. A source has none.
 	Freeze string
+	// Approval reports whether the data of a source has to be approved, and Consent is the text of
+	// the digest that is. A namespace has the former in its policy.
+	Approval bool
+	Consent  string
 }
 
 // ReadWaves reads the annotations of a namespace, or those of a source if ofSource is true. An
@@ -146,6 +150,8 @@ func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
 		})
 		w.Resumed = strings.Clone(Shortened(own[Resumed]))
 		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
+		w.Approval = RequiresApproval(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
+		w.Consent = Consent(own)
 	} else {
 		w.Freeze = readFreeze(own, func(problem Problem) { problems = append(problems, problem) })
 	}

@@ -70,6 +70,7 @@ func (a *readingCommand) names(ctx context.Context, resources []string, begun st
 // completeValues adds the completion of flags that accept one of several words.
 func completeValues(cmd *cobra.Command) {
 	for name, values := range map[string][]string{
+		"approval":               {"required"},
 		"ignored-workload-types": {"jobs", "cronjobs"},
 		"is-Argo-Rollouts":       {"true", "false", config.Auto},
 		"is-argo-rollouts":       {"true", "false", config.Auto},

@@ -140,7 +140,7 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 	root.AddCommand(newRun(buildinfo.Read(version), getenv, stderr), newVersion(buildinfo.Read(version)))
 	root.AddCommand(
 		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}), newStamp(),
-		newResume(clock.RealClock{}), newFreeze(clock.RealClock{}), newThaw(clock.RealClock{}), newUninstall(clock.RealClock{}),
+		newPending(getenv, clock.RealClock{}), newApprove(clock.RealClock{}), newResume(clock.RealClock{}), newFreeze(clock.RealClock{}), newThaw(clock.RealClock{}), newUninstall(clock.RealClock{}),
 	)
 	for _, cmd := range root.Commands() {
 		completeValues(cmd)

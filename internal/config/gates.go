@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,6 +18,8 @@ type Gates struct {
 	Churn policy.Limit
 	// Window are the windows in which workloads may be reloaded, unless annotations set others.
 	Window string
+	// Approval reports whether each reload has to be approved.
+	Approval bool
 	// Mode is what follows from a change, unless annotations say otherwise.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
@@ -29,6 +32,7 @@ func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	g.Churn = defaultChurn()
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
 	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
+	flags.Var((*approvalValue)(&g.Approval), "approval", "required if each reload waits until a user approves it with reroll approve (default: only where the annotation reroll.dev/approval requires it)")
 	flags.Var((*modeValue)(&g.Mode), "mode", "what follows from a change: reload the workload, or only notify that its Pods are out of date: reload or notify")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
 	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
@@ -92,6 +96,29 @@ func (w *windowValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (w *windowValue) Type() string { return "window" }
+
+// approvalValue is the flag for approval.
+type approvalValue bool
+
+// String implements pflag.Value.
+func (v *approvalValue) String() string {
+	if *v {
+		return annotations.Required
+	}
+	return ""
+}
+
+// Set implements pflag.Value.
+func (v *approvalValue) Set(text string) error {
+	if text != "" && text != annotations.Required {
+		return fmt.Errorf("write %q, or nothing", annotations.Required)
+	}
+	*v = text == annotations.Required
+	return nil
+}
+
+// Type implements pflag.Value.
+func (v *approvalValue) Type() string { return "approval" }
 
 // modeValue is the flag for a mode.
 type modeValue policy.Mode

@@ -47,6 +47,7 @@ func optionFlags() map[string]string {
 // their time depend on them.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
+		"approval":        "approval",
 		"churn":           "churn",
 		"haltWhenFailing": "halt-when-failing",
 		"maxFailures":     "max-failures",

@@ -4,6 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // case of the table: what the controller does about deployment/web, or about, when configmap/cfg
@@ -16,6 +22,8 @@ type agreed struct {
 	namespace string
 	about     string
 	rolls     bool
+	// held is the gate that a reload waits for, if any.
+	held gate.Name
 	// lacks reports whether the workload lacks a ConfigMap if that one is deleted, although it does
 	// not roll the workload.
 	lacks bool
@@ -72,6 +80,12 @@ const (
 	match  = `annotations: {reloader.stakater.com/match: "true"}`
 )
 
+// digestOf is the digest of the ConfigMap with a value.
+func digestOf(value string) string {
+	cm := corev1.ConfigMap{Data: map[string]string{"value": value}}
+	return source.FromConfigMap(&cm, annotations.DefaultNames()).Digest.String()
+}
+
 // annotated is a namespace with one annotation of Reroll.
 func annotated(text string) string { return ", annotations: {reroll.dev/" + text + "}" }
 
@@ -126,6 +140,16 @@ func table() map[string]agreed {
 		"what the first Rollout asks for counts": {objects: web("") + rollout("b", auto, "apps/v1", "Deployment") + rollout("a", `reloader.stakater.com/auto: "false"`, "apps/v1", "Deployment")},
 		"the object that makes it is rolled":     {objects: web(auto, owner) + of("serving.knative.dev/v1", "Service", "web", ""), clusterOnly: true},
 		"what made it is of another life":        {objects: web(auto, strings.Replace(owner, "u-service-web", "u-former", 1)) + of("serving.knative.dev/v1", "Service", "web", ""), rolls: true},
+		"approval is required on the workload":   {objects: web(auto + `, reroll.dev/approval: required`), rolls: true, held: gate.Approval},
+		"approval is required on the source":     {objects: web(auto), cfg: `annotations: {reroll.dev/approval: required}`, rolls: true, held: gate.Approval},
+		"approval is required on the namespace":  {objects: web(auto), namespace: `, annotations: {reroll.dev/approval: required}`, rolls: true, held: gate.Approval},
+		"approval is required for all":           {flags: "--approval=required", objects: web(auto), rolls: true, held: gate.Approval},
+		"approval in other words":                {objects: web(auto), cfg: `annotations: {reroll.dev/approval: "yes"}`, rolls: true, held: gate.Approval},
+		"approved, but other data":               {objects: web(auto), cfg: `annotations: {reroll.dev/approval: required, reroll.dev/approved: "` + digestOf("one") + `"}`, rolls: true, held: gate.Approval},
+		"approved":                               {objects: web(auto), cfg: `annotations: {reroll.dev/approval: required, reroll.dev/approved: "` + digestOf("two") + `"}`, rolls: true},
+		"approved for all":                       {flags: "--approval=required", objects: web(auto), cfg: `annotations: {reroll.dev/approved: "` + digestOf("two") + `"}`, rolls: true},
+		"a freeze":                               {objects: web(auto), namespace: `, annotations: {reroll.dev/freeze: '{"until":"2099-01-01T00:00:00Z"}'}`, rolls: true, held: gate.Freeze},
+		"a window":                               {objects: web(auto + `, reroll.dev/window: deny 2026-01-01/2026-12-31 UTC`), rolls: true, held: gate.Window},
 		"its namespace opts it in":               {objects: web(""), namespace: optsIn, rolls: true, clusterOnly: true},
 		"it opts out of its namespace":           {objects: web(`reloader.stakater.com/auto: "false"`), namespace: optsIn, clusterOnly: true},
 		"its template opts out":                  {objects: strings.Replace(web(""), "{labels: {app: web}}", `{labels: {app: web}, annotations: {reloader.stakater.com/auto: "false"}}`, 1), namespace: optsIn, clusterOnly: true},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/inspect"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -115,12 +116,24 @@ func (tc *agreed) with(t *testing.T, all kinds.Set) {
 	}
 }
 
+// next is what why has to say of a reload that waits for a gate.
+func (tc *agreed) next() string {
+	switch tc.held {
+	case gate.Approval:
+		return "nothing, until a user approves the data"
+	case gate.Freeze, gate.Window:
+		return "Reroll rolls it with the newest data at"
+	default:
+		return ""
+	}
+}
+
 func (tc *agreed) quiet() time.Duration { return max(tc.wait, time.Second) }
 
 // played is for the controller.
 func (tc *agreed) played(key workload.Key, deeds []controller.Deed) string {
 	i := slices.IndexFunc(deeds, func(d controller.Deed) bool { return d.Workload == key })
-	if (i >= 0) != tc.rolls || i >= 0 && deeds[i].After != tc.quiet() {
+	if (i >= 0) != (tc.rolls && tc.held == "") || i >= 0 && deeds[i].After != tc.quiet() {
 		return fmt.Sprintf("%v", deeds)
 	}
 	return ""
@@ -136,7 +149,7 @@ func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload
 	}
 	text := strings.Join(strings.Fields(x.Text(inspect.Paint{})), " ")
 	rolls := strings.HasPrefix(text, "A change of ConfigMap cfg rolls "+key.String())
-	if rolls != tc.rolls || tc.rolls && !strings.Contains(text, "rolls it "+tc.quiet().String()+" after") {
+	if next := cmp.Or(tc.next(), "rolls it "+tc.quiet().String()+" after"); rolls != tc.rolls || tc.rolls && !strings.Contains(text, next) {
 		got["why"] = text
 	}
 	status, err := objects.Status("shop", name, oldPod, now)
@@ -145,14 +158,14 @@ func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload
 	}
 	a := status.Answers[0]
 	rolls = a.LeftOut == "" && a.State == inspect.Waiting && a.Decision.Action == reload.Reload
-	if rolls != tc.rolls || tc.rolls && !strings.HasPrefix(a.Detail, "to settle ("+tc.quiet().String()+")") {
+	if settles := strings.HasPrefix(a.Detail, "to settle ("+tc.quiet().String()+")"); rolls != tc.rolls || tc.rolls && settles != (tc.held == "") || tc.rolls && a.Gate.By != tc.held {
 		got["status"] = fmt.Sprintf("%s, %s (%s)", a.State, a.Detail, a.LeftOut)
 	}
 	plan, err := objects.Plan("shop", "configmap/cfg", oldPod, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(plan.Rolled, func(p inspect.Planned) bool { return p.Key == key }) != tc.rolls {
+	if slices.ContainsFunc(plan.Rolled, func(p inspect.Planned) bool { return p.Key == key && (tc.held == "" || p.Gate.By == tc.held) }) != tc.rolls {
 		got["plan"] = plan.Text(inspect.Paint{})
 	}
 	found := objects.Lint(false, now)

@@ -30,13 +30,14 @@ type awaitedGate struct {
 func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
 	facts.Now = c.clock.Now() // listing Pods may have taken a while, and a window may have closed
 	answer := c.enterGates(facts, d)
+	w := &facts.Workload
 	if answer.Open() {
+		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
 		return nil
 	}
-	w := &facts.Workload
 	notifies := answer.By == gate.Notify
-	held, needed := facts.Defer(d, notifies)
-	if needed && (!held.Restores || c.mayRestore(w)) {
+	held, begins := facts.Defer(d, notifies)
+	if begins && (!held.Restores || c.mayRestore(w)) {
 		if known, _, _ := facts.Ledger(); notifies && known.Noted != held.Ledger.Noted {
 			c.with(w.Key, func(r *record) { r.owes = held.Ledger.Noted })
 		}
@@ -46,9 +47,30 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 			return err
 		}
 	}
+	untold := c.notifyAwaited(w, d, answer, &held, begins)
+	awaits := awaitedGate{by: answer.By, until: answer.Until}
+	if notifies {
+		awaits.template = w.Revision()
+	}
+	if answer.Stopped {
+		awaits.stopped = answer.Source
+	}
+	c.with(w.Key, func(r *record) { r.awaits = awaits })
+	if untold > 0 {
+		return retryAfter(untold)
+	}
+	return whenOpen(answer, facts.Now)
+}
+
+// notifyAwaited reports which gate a reload waits for, once each time. It returns how long a report
+// has to wait itself. Held is what the ledger records meanwhile, and begins reports whether the
+// reload begins to wait.
+func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer, held *reload.Decision, begins bool) time.Duration {
 	switch {
-	case notifies:
+	case answer.By == gate.Notify:
 		c.notifyOutOfDate(w, d, answer, held.Ledger.Noted)
+	case answer.By == gate.Approval:
+		return c.askApproval(w, answer, begins)
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
 	case answer.By == gate.Halted:
@@ -60,15 +82,7 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}
-	awaits := awaitedGate{by: answer.By, until: answer.Until}
-	if notifies {
-		awaits.template = w.Revision()
-	}
-	if answer.Stopped {
-		awaits.stopped = answer.Source
-	}
-	c.with(w.Key, func(r *record) { r.awaits = awaits })
-	return whenOpen(answer, facts.Now)
+	return 0
 }
 
 // notifyHeld names the source that keeps changing. A workload that has to wait again after each

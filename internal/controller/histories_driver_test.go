@@ -57,6 +57,8 @@ type history struct {
 	window drawnWindow
 	// frozenUntil is until when it may start none at all.
 	frozenUntil time.Time
+	// approvals is what users have to approve.
+	approvals drawnApprovals
 	// optsIn and notifies are the defaults of the namespace of the running controller.
 	optsIn, notifies bool
 
@@ -112,6 +114,7 @@ func (h *history) run() error {
 		for range 3 + h.rand.IntN(30) {
 			h.alive(h.something)
 		}
+		h.approveSome()
 		if h.oracle.err == nil && h.rand.IntN(4) == 0 {
 			h.rest()
 		}
@@ -209,7 +212,7 @@ func (h *history) start() {
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
 	drawWaves(&opts, marks)
 	h.window = drawWindow(marks)
-	opts.Window = h.window.text
+	opts.Window, opts.Approval = h.window.text, h.requireApproval()
 	defaults := rand.New(rand.NewPCG(h.seed, uint64(h.life)+2000))
 	opts.AutoReloadAll = h.drawDefaults(defaults, all)
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)

@@ -78,6 +78,7 @@ func (h *history) jobs() []*batchv1.Job {
 
 // Notify implements Report.
 func (r historyReport) Notify(n notice.Notice) {
+	r.h.requestApproval(n)
 	if n.Reason == notice.ReloadHeld {
 		r.h.count(heldByLimit)
 	}

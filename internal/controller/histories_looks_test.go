@@ -164,6 +164,9 @@ func (h *history) restless() bool {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}
+	if h.approvePending() {
+		return true
+	}
 	key, wait, ok := h.c.queue.Pop()
 	if ok {
 		h.oracle.fail("%s is due, and was not looked at", key)

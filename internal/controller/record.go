@@ -47,6 +47,8 @@ type record struct {
 	missing *missing
 	// awaits is the closed gate that a reload of the workload waits for.
 	awaits awaitedGate
+	// asked is the latest request for approval that was reported.
+	asked askedApproval
 	// owes is the note in the ledger of which a user was not notified yet: the response to its write
 	// may have been lost.
 	owes digest.Digest

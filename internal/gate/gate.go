@@ -17,6 +17,8 @@ type Name string
 const (
 	// Notify is the mode in which Reroll notifies of changes, and a user reloads the workload.
 	Notify Name = "notify"
+	// Approval waits for the consent of a user to the data.
+	Approval Name = "approval"
 	// Freeze starts no reload until a time, because a user wants that.
 	Freeze Name = "freeze"
 	// Window is the window in which reloads may start.
@@ -30,7 +32,7 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Notify, Freeze, Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -44,6 +46,8 @@ type Answer struct {
 	// reports whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
+	// Request is what a user has to approve, for Approval.
+	Request Request
 }
 
 // Open reports whether the reload may start.
@@ -65,6 +69,10 @@ type Others struct {
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkNotify(f); !a.Open() {
+		return a
+	}
+	// A user can approve a reload before its window opens.
+	if a := checkApproval(f, d); !a.Open() {
 		return a
 	}
 	if a := checkFreeze(f, d); !a.Open() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -65,6 +66,10 @@ type Answer struct {
 	Decision reload.Decision
 	// Gate is whether a reload may start now.
 	Gate gate.Answer
+	// Consent is the digest that a user approves on the workload.
+	Consent digest.Digest
+	// Approvals describe what has to be approved before a reload.
+	Approvals []string
 	// Freezes describe why no reload starts now, if users froze reloads.
 	Freezes []string
 	// Waves describe how the workload is rolled after others, and what sets that, for each source.
@@ -222,6 +227,7 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 		}
 		a.Mode = gate.DescribeMode(&facts)
 		a.Windows = gate.DescribeWindows(&facts, e.now.Location())
+		a.Approvals, a.Consent = gate.DescribeApproval(&facts), gate.ConsentTo(&facts, &a.Decision)
 	}
 	e.unseen(&a)
 	e.evidence(&a)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -69,6 +70,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
 				if src, exists := o.sources[key]; exists {
+					src.Digest = digest.Digest{}                               // nobody has approved that
 					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
 				}
 				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})

@@ -16,6 +16,9 @@ func (x *Explanation) history(p *pageText) {
 	if x.Mode != "" {
 		p.entry("mode", x.Mode)
 	}
+	for _, text := range x.Approvals {
+		p.entry("approval", text)
+	}
 	for _, text := range x.Freezes {
 		p.entry("freeze", oneLine(text))
 	}

@@ -52,6 +52,8 @@ func (x *Explanation) nextOpen() string {
 	switch x.Gate.By {
 	case gate.Waves, gate.Halted:
 		return x.nextTurn()
+	case gate.Approval:
+		return x.nextApproval()
 	case gate.Freeze:
 		return x.nextThaw()
 	case gate.Window:

@@ -101,6 +101,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 		}),
 	}
 	delete(old.Annotations, annotations.Ledger)
+	delete(old.Annotations, annotations.Approved) // no user has approved the new Job
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		old.Selector, old.PodLabels = job.Spec.Selector, job.Spec.Template.Labels
 	} else {

@@ -93,6 +93,17 @@ func TestTheCopyOfAJob(t *testing.T) {
 	}
 }
 
+func TestWhatTakesThePlaceOfAJobIsNotApproved(t *testing.T) {
+	o := load()
+	o.Annotations[annotations.Approved] = "0123"
+	made, of := copied(t, o)
+	for about, values := range map[string]map[string]string{"the copy": made.Annotations, "the new Job": of.Replacement(testKey()).Annotations} {
+		if _, kept := values[annotations.Approved]; kept {
+			t.Errorf("%s has %v", about, values)
+		}
+	}
+}
+
 func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	_, of := copied(t, load())
 	next := of.Replacement(testKey())

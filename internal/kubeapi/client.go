@@ -122,6 +122,12 @@ func (c Client) of(kind kinds.Kind, namespace string) (rest.Interface, string, e
 	return client, kind.Resource.Resource, err
 }
 
+// ResourceOf returns the resource of a kind, whose plural only discovery may know.
+func (c Client) ResourceOf(kind kinds.Kind, namespace string) (schema.GroupVersionResource, error) {
+	_, plural, err := c.of(kind, namespace)
+	return kind.Resource.GroupVersion().WithResource(plural), err
+}
+
 // Get reads one object from the API server, never from a cache.
 func (c Client) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
 	client, err := c.group(kind.Resource.Group)

@@ -31,6 +31,7 @@ const (
 	NoPodTemplate     = "NoPodTemplate"
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
+	ApprovalRequested = "ApprovalRequested"
 	OutOfDate         = "OutOfDate"
 	WavesStopped      = "WavesStopped"
 	ReloadsHalted     = "ReloadsHalted"

@@ -24,7 +24,7 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 		policy.kinds[i] = r.kind(kind)
 	}
 	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(onWorkload), r.pause(), r.churn("the workload"), r.rollout()
-	policy.wave, policy.window, policy.mode = r.wave(), r.window("the workload"), r.mode(onWorkload)
+	policy.wave, policy.window, policy.mode, policy.approval = r.wave(), r.window("the workload"), r.mode(onWorkload), r.approval()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
 }

@@ -40,7 +40,7 @@ func (p place) orTemplate(from annotations.Written) place {
 func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{own: annotations.Written{Values: own}}
 	waves, problems := annotations.ReadWaves(own, false)
-	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), waves: waves.Keep()}
+	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), approval: r.approvalIn(r.own, "the namespace"), waves: waves.Keep()}
 	policy.byDefault, policy.mode, policy.settle = r.byDefault(), r.mode(onNamespace), r.settle(onNamespace)
 	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }

@@ -22,6 +22,7 @@ type Policy struct {
 	pause      setDuration
 	churn      setLimit
 	window     setWindow
+	approval   approval
 	rollout    RolloutStrategy
 	wave       setWave
 	waves      annotations.Kept
@@ -161,6 +162,7 @@ func (p Policy) Over(below Policy) Policy {
 	if p.window.text == "" {
 		p.window = below.window
 	}
+	p.approval = p.approval.over(below.approval)
 	if !p.wave.set {
 		p.wave = below.wave
 	}
@@ -184,7 +186,7 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
+	return p.SameSources(other) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.approval == other.approval && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to

@@ -88,6 +88,8 @@ type Settings struct {
 	Defaults policy.Policy
 	// Window are the windows in which workloads may be reloaded, unless annotations set others.
 	Window string
+	// Approval reports whether each reload has to be approved.
+	Approval bool
 	// Mode is what follows from a change, unless annotations set something else.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations set something

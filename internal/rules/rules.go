@@ -37,6 +37,8 @@ type Settings struct {
 	Churn policy.Limit
 	// Window are the windows in which workloads may be reloaded.
 	Window string
+	// Approval reports whether each reload has to be approved.
+	Approval bool
 	// Mode is what follows from a change.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other.
@@ -72,7 +74,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
-	f.Waves, f.Window, f.Mode = s.Waves, s.Window, s.Mode
+	f.Waves, f.Window, f.Mode, f.Approval = s.Waves, s.Window, s.Mode, s.Approval
 }
 
 // SettlePeriod is the settle period of a workload.

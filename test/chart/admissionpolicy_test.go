@@ -17,10 +17,15 @@ import (
 func policies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {
 	t.Helper()
 	found, bound = allPolicies(t, values, served)
-	found = slices.DeleteFunc(found, func(p admissionv1.ValidatingAdmissionPolicy) bool { return strings.Contains(p.Name, harness.OwnJobs) })
+	found = slices.DeleteFunc(found, func(p admissionv1.ValidatingAdmissionPolicy) bool { return aboutOthers(p.Name) })
 	return found, slices.DeleteFunc(bound, func(b admissionv1.ValidatingAdmissionPolicyBinding) bool {
-		return strings.Contains(b.Name, harness.OwnJobs)
+		return aboutOthers(b.Name)
 	})
+}
+
+// aboutOthers reports whether a policy is about other clients than the controller.
+func aboutOthers(name string) bool {
+	return strings.Contains(name, harness.OwnJobs) || strings.Contains(name, harness.Approvals)
 }
 
 func allPolicies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {

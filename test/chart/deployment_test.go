@@ -200,6 +200,7 @@ func TestArguments(t *testing.T) {
 		"a quiet period and its longest":      {"reloader: {settle: 1.5m, settleMax: 1m30s}", []string{"--settle=1.5m", "--settle-max=1m30s"}},
 		"where GitOps tools are":              {"reloader: {settleGitOps: '0'}", []string{"--settle-gitops=0"}},
 		"how often":                           {"reloader: {churn: 5/10m}", []string{"--churn=5/10m"}},
+		"approved by a user":                  {"reloader: {approval: required}", []string{"--approval=required"}},
 		"only at night":                       {"reloader: {window: 'allow \"0 22 * * *\" 6h Europe/Berlin'}", []string{`--window=allow "0 22 * * *" 6h Europe/Berlin`}},
 		"how many at a time, or a share":      {"reloader: {maxRolling: 10%, soak: 5m, maxFailures: 1}", []string{"--max-rolling=10%", "--soak=5m", "--max-failures=1"}},
 		"how many failures":                   {"reloader: {haltWhenFailing: 25%/40}", []string{"--halt-when-failing=25%/40"}},

@@ -73,9 +73,9 @@ func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 	if len(conditions) > 0 {
 		obj.Object["spec"].(map[string]any)["matchConditions"] = conditions
 	}
-	// Of Jobs it is about all accounts, and other installations create such Jobs in other
+	// Of Jobs and approvals it is about all accounts, and other installations create such Jobs in other
 	// namespaces.
-	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs)) {
+	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs) || strings.Contains(obj.GetName(), Approvals)) {
 		obj.Object["spec"].(map[string]any)["matchResources"] = map[string]any{
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: to}},
 		}
@@ -84,6 +84,9 @@ func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 
 // OwnJobs is in the name of the policy about what only the controller writes on Jobs.
 const OwnJobs = "-own-jobs."
+
+// Approvals is in the name of the policy about who may approve reloads.
+const Approvals = "-approvals."
 
 // UnguardJobs takes the policy about the Jobs of others out, for tests that do what a controller
 // does under another name.

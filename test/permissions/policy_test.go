@@ -97,6 +97,7 @@ func TestTheAdmissionPolicy(t *testing.T) {
 	t.Run("lets nothing pass but marks", func(t *testing.T) { letsNothingPassButMarks(t, on) })
 	t.Run("lets nothing pass but marks on custom kinds", func(t *testing.T) { letsNothingPassOnCustomKinds(t, on) })
 	t.Run("lets nobody else write what Reroll writes on Jobs", func(t *testing.T) { letsNobodyElseWriteOnJobs(t, on) })
+	t.Run("lets only approvers approve", func(t *testing.T) { letsOnlyApproversApprove(t, on) })
 	t.Run("lets the mark of a large workload pass", func(t *testing.T) { letsTheMarkOfALargeWorkloadPass(t, on) })
 	for _, strategy := range []string{"env-vars", "annotations"} {
 		t.Run("the controller lives with it/"+strategy, func(t *testing.T) { controllerLivesWithIt(t, on, strategy) })

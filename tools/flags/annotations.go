@@ -59,6 +59,8 @@ func others() []row {
 		{annotations.AutoOfNamespace, annotation{"namespace", "By users: `true` opts in its workloads, `false` opts them out, unless they set `auto`: [defaults](../how-to/select-workloads.md#set-defaults-for-a-namespace)"}},
 		{annotations.Mode, annotation{onWorkload + ", or namespace", "By users: `reload`, or `notify` to [only notify](../how-to/notify.md)"}},
 		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
+		{annotations.Approval, annotation{"workload or its pod template, namespace, or " + onSource, "By users: `required` makes reloads wait until a user approves them: [approval](../how-to/approve-reloads.md)"}},
+		{annotations.Approved, annotation{"workload, or " + onSource, "By `reroll approve`: the digest of the data that a user approved: [approval](../how-to/approve-reloads.md)"}},
 		{annotations.Window, annotation{"workload or its pod template, namespace, or " + onSource, "By users: when reloads may start, such as `allow 22:00-04:00 mon-fri Europe/Berlin`: [windows](../how-to/when-reloads-happen.md)"}},
 		{annotations.Freeze, annotation{"namespace, or ConfigMap `reloader-meta-info`", "Written by `reroll freeze`: when reloads may start again, who wrote it, and why: [freeze](../how-to/freeze-reloads.md)"}},
 		{annotations.Wave, annotation{onWorkload, "By users: an integer, 0 by default. Workloads of a lower wave are rolled first: [waves](../how-to/roll-in-waves.md)"}},

@@ -19,7 +19,7 @@ func gates() []mutation {
 		{
 			what: "gate: the ledger does not show that a reload waits",
 			file: shell,
-			from: "needed && (!held.Restores", to: "false && needed && (!held.Restores",
+			from: "begins && (!held.Restores", to: "false && begins && (!held.Restores",
 			in: controller, tests: "^TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged$",
 		},
 		{

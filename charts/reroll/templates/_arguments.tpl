@@ -109,6 +109,9 @@
 {{- with $reloader.window }}
 - {{ printf "--window=%s" . | quote }}
 {{- end }}
+{{- with $reloader.approval }}
+- --approval={{ . }}
+{{- end }}
 {{- with $reloader.mode }}
 - --mode={{ . }}
 {{- end }}

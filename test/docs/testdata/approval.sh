@@ -1,0 +1,1 @@
+kubectl apply -f examples/approval/approval.yaml

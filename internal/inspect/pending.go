@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -72,7 +73,7 @@ func (p *Pending) Text(paint Paint) string {
 		if at := a.waitsSince(); !at.IsZero() {
 			since = ago(at, p.Now)
 		}
-		rows = append(rows, []string{p.ref(a), fmt.Sprint(a.Workload.Progress.Wanted), since, a.short()})
+		rows = append(rows, []string{p.ref(a), strconv.Itoa(int(a.Workload.Progress.Wanted)), since, a.short()})
 	}
 	if len(p.Answers) > 0 {
 		page.table(rows)

@@ -86,7 +86,7 @@ func notifications() []mutation {
 		{
 			what: "notify: a lost response loses the event",
 			file: "internal/controller/gate.go",
-			from: "			return err\n		}\n	}\n	switch {\n	case notifies:", to: "			c.with(w.Key, func(r *record) { r.owes = digest.Digest{} })\n			return err\n		}\n	}\n	switch {\n	case notifies:",
+			from: "			return err\n		}\n	}\n	untold :=", to: "			c.with(w.Key, func(r *record) { r.owes = digest.Digest{} })\n			return err\n		}\n	}\n	untold :=",
 			in: controller, tests: "^TestALostResponseLosesNoNotification$",
 		},
 		{

@@ -27,10 +27,11 @@ type awaitedGate struct {
 func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
 	facts.Now = c.clock.Now() // listing Pods may have taken a while, and a window may have closed
 	answer := c.enterGates(facts, d)
+	w := &facts.Workload
 	if answer.Open() {
+		c.notifyOverridden(w, answer.Override)
 		return nil
 	}
-	w := &facts.Workload
 	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
 		outdated := *facts
 		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data

@@ -205,6 +205,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 
 // wrote remembers and reports what was written.
 func (c *Controller) wrote(w *workload.Workload, d reload.Decision, took time.Duration) {
+	c.withdraw(w.Key, notice.GateOverridden)
 	if d.Restores {
 		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}

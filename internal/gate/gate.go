@@ -42,6 +42,9 @@ type Answer struct {
 	// reports whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
+	// Override is when the gate holds the reload no longer, because a certificate expires. For an
+	// open answer, it shows which gate it passes.
+	Override Override
 }
 
 // Open reports whether the reload may start.
@@ -62,10 +65,28 @@ type Others struct {
 // other workloads alone, so the controller and the commands that explain its decisions give the
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
-	if a := checkFreeze(f, d); !a.Open() {
+	override := overrideOf(f, d)
+	if override.passed(f.Now) {
+		a := checkChurn(f, d) // a program that writes certificates in a loop must not roll for ever
+		if a.Open() {
+			a.Override = override
+			held := wouldHold(f, d, others)
+			a.Override.Gate, a.Override.Why = held.By, held.Why
+		}
 		return a
 	}
-	if a := checkWindow(f, d); !a.Open() {
+	a := firstClosed(f, d, others)
+	if !a.Open() && a.By != Churn {
+		a.Override = override
+		a.Why += override.notLater()
+	}
+	return a
+}
+
+// firstClosed is the order of the gates. Waves are asked last, because a workload that may start
+// takes a place.
+func firstClosed(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkByUsers(f, d); !a.Open() {
 		return a
 	}
 	if a := checkChurn(f, d); !a.Open() {
@@ -74,11 +95,31 @@ func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
-	return checkWaves(f, fleetsOf(d, others.Find))
+	return checkWaves(f, fleetsOf(f, d, others.Find))
+}
+
+// checkByUsers checks the gates that users close.
+func checkByUsers(f *reload.Facts, d *reload.Decision) Answer {
+	if a := checkFreeze(f, d); !a.Open() {
+		return a
+	}
+	return checkWindow(f, d)
+}
+
+// wouldHold returns the gate that holds a reload but for its override. No fleet is asked for a
+// place, because the reload starts without one.
+func wouldHold(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkByUsers(f, d); !a.Open() {
+		return a
+	}
+	if a := checkHalt(f, d, others.Halt); !a.Open() {
+		return a
+	}
+	return peekWaves(f, fleetsWithout(d, others.Find))
 }
 
 // Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.
 func Pass(f *reload.Facts, d *reload.Decision, others Others) {
 	passChurn(f, d)
-	passWaves(f, d, fleetsOf(d, others.Find), others.Failed)
+	passWaves(f, d, fleetsOf(f, d, others.Find), others.Failed)
 }

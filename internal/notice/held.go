@@ -48,3 +48,12 @@ func Held(w *workload.Workload, often Often, writer, why string, until time.Time
 	n.Alert = true
 	return n
 }
+
+// Overridden is about a reload that starts although a gate is closed, because a certificate expires
+// that its Pods have. Why is the reason of the gate.
+func Overridden(w *workload.Workload, src source.Key, why string, at, expires time.Time) Notice {
+	n := warning(w, GateOverridden, fmt.Sprintf("The reload for %s '%s' starts now, although a gate is closed (%s): the certificate that the Pods have expires at %s, and from %s no gate holds its replacement. See %s",
+		src.Kind, src.Name, why, expires.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), buildinfo.Doc("how-to/when-reloads-happen.md#certificates-do-not-wait")))
+	n.Alert = true
+	return n
+}

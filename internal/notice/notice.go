@@ -31,6 +31,7 @@ const (
 	NoPodTemplate     = "NoPodTemplate"
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
+	GateOverridden    = "GateOverridden"
 	WavesStopped      = "WavesStopped"
 	ReloadsHalted     = "ReloadsHalted"
 	Resumed           = "Resumed"

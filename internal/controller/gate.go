@@ -32,6 +32,9 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyOverridden(w, answer.Override)
 		return nil
 	}
+	if answer.Asked {
+		return errLater // mostly it may start in a moment, and needs no other write before that
+	}
 	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
 		outdated := *facts
 		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data
@@ -46,6 +49,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyHaltedReload(w, answer)
 	case answer.By == gate.Freeze:
 		c.notifyFrozen(w, d, answer)
+	case answer.By == gate.Judge:
+		c.notifyJudged(w, d, answer)
 	case answer.By == gate.Window:
 		c.notifyClosed(w, d, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
@@ -86,6 +91,7 @@ func (c *Controller) isHeld(facts *reload.Facts, d *reload.Decision) bool {
 
 // passedGates notes that no reload of a workload waits.
 func (c *Controller) passedGates(key workload.Key) {
+	c.judging.forget(key)
 	c.with(key, func(r *record) { r.awaits = awaitedGate{} })
 }
 

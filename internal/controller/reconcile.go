@@ -335,6 +335,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 func (c *Controller) forget(key workload.Key) {
 	c.queue.ResetRetries(key)
 	c.dropQueued(key)
+	c.judging.forget(key)
 	c.updateFleets(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,12 +23,14 @@ const (
 	Churn Name = "churn"
 	// Waves rolls the workloads of a source one after the other, and stops if one fails.
 	Waves Name = "waves"
+	// Judge is a program outside of the cluster that is asked before each reload.
+	Judge Name = "judge"
 	// Halted starts no reload at all while too many of the latest fail.
 	Halted Name = "halt"
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Freeze, Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Freeze, Window, Churn, Halted, Judge, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -42,6 +44,8 @@ type Answer struct {
 	// reports whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
+	// Asked reports, for Judge, that the answer is on its way.
+	Asked bool
 	// Override is when the gate holds the reload no longer, because a certificate expires. For an
 	// open answer, it shows which gate it passes.
 	Override Override
@@ -56,6 +60,9 @@ type Others struct {
 	Find Find
 	// Halt reports whether all reloads wait, as Storm.Ask does.
 	Halt func(workload.Key) Answer
+	// Judge returns what a program outside of the cluster answered, and asks it if that is not known
+	// and ask is true.
+	Judge func(f *reload.Facts, d *reload.Decision, ask bool) Answer
 	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when
 	// each reload begins, because Halt needs that.
 	Failed func(workload.Key) bool
@@ -95,6 +102,9 @@ func firstClosed(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
+	if a := checkJudge(f, d, others, true); !a.Open() {
+		return a
+	}
 	return checkWaves(f, fleetsOf(f, d, others.Find))
 }
 
@@ -106,8 +116,8 @@ func checkByUsers(f *reload.Facts, d *reload.Decision) Answer {
 	return checkWindow(f, d)
 }
 
-// wouldHold returns the gate that holds a reload but for its override. No fleet is asked for a
-// place, because the reload starts without one.
+// wouldHold returns the gate that holds a reload but for its override. Nothing is asked, because the
+// reload starts anyway.
 func wouldHold(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkByUsers(f, d); !a.Open() {
 		return a
@@ -115,7 +125,19 @@ func wouldHold(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
+	if a := checkJudge(f, d, others, false); !a.Open() {
+		return a
+	}
 	return peekWaves(f, fleetsWithout(d, others.Find))
+}
+
+// checkJudge checks the answer of a program outside of the cluster. It is asked only if all other
+// gates but the waves are open, and not about an urgent change.
+func checkJudge(f *reload.Facts, d *reload.Decision, others Others, ask bool) Answer {
+	if others.Judge == nil || isUrgent(d) {
+		return Answer{}
+	}
+	return others.Judge(f, d, ask)
 }
 
 // Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.

@@ -22,6 +22,12 @@ func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice
 	return heldUntil(w, src, why, ends, "how-to/freeze-reloads.md")
 }
 
+// HeldByJudge is about a reload that a program outside of the cluster lets wait.
+func HeldByJudge(w *workload.Workload, src source.Key, why string) Notice {
+	return normal(w, ReloadHeld, fmt.Sprintf("The reload for %s '%s' waits, because %s. Reroll asks again every few seconds, and then rolls the newest data. See %s",
+		src.Kind, src.Name, why, buildinfo.Doc("how-to/when-reloads-happen.md#ask-another-program")))
+}
+
 func heldUntil(w *workload.Workload, src source.Key, why, until, page string) Notice {
 	text := fmt.Sprintf("The reload for %s '%s' waits, because %s. ", src.Kind, src.Name, why)
 	if until != "" {

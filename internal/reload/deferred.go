@@ -32,3 +32,19 @@ func (f *Facts) Defer(d *Decision) (Decision, bool) {
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
 }
+
+// IsDeferred reports whether the ledger shows that a reload waits.
+func (f *Facts) IsDeferred() bool {
+	known := f.known()
+	for _, sum := range known.ledger.Entries {
+		if sum.IsZero() {
+			return true
+		}
+	}
+	for _, all := range known.ledger.Aggregates {
+		if all.Digest.IsZero() {
+			return true
+		}
+	}
+	return false
+}

@@ -82,7 +82,7 @@ func usage(command string) string {
 		"insist":              "insist KIND/NAME marks|ledger|both",
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
-		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect|narrow|small",
+		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect|narrow|small|wait",
 		"reloader":            "reloader env-vars|annotations|restart configmap/NAME|secret/NAME KIND/NAME",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await mutated KIND/NAME TEXT, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION, await pods KIND/NAME N, await asked",
 		"rolled":              "rolled KIND/NAME N",

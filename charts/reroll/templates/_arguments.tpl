@@ -109,6 +109,9 @@
 {{- with $reloader.window }}
 - {{ printf "--window=%s" . | quote }}
 {{- end }}
+{{- with $reloader.gateUrl }}
+- {{ printf "--gate-url=%s" . | quote }}
+{{- end }}
 {{- with $reloader.maxRolling }}
 - {{ printf "--max-rolling=%s" (include "reroll.text" .) | quote }}
 {{- end }}

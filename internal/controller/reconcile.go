@@ -205,7 +205,6 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 
 // wrote remembers and reports what was written.
 func (c *Controller) wrote(w *workload.Workload, d reload.Decision, took time.Duration) {
-	c.withdraw(w.Key, notice.GateOverridden)
 	if d.Restores {
 		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}
@@ -335,7 +334,6 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 func (c *Controller) forget(key workload.Key) {
 	c.queue.ResetRetries(key)
 	c.dropQueued(key)
-	c.judging.forget(key)
 	c.updateFleets(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()

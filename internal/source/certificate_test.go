@@ -20,11 +20,11 @@ import (
 
 func day(n int) time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n) }
 
-func certificate(t testing.TB, from, until time.Time) string {
-	t.Helper()
+func certificate(tb testing.TB, from, until time.Time) string {
+	tb.Helper()
 	text, _, err := certificates.Make(from, until)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }
@@ -103,9 +103,9 @@ func FuzzCertificate(f *testing.F) {
 }
 
 // The texts are what a user may write to make the work for one Secret as large as possible.
-func costly(b testing.TB) map[string]string {
+func costly(tb testing.TB) map[string]string {
 	const most = 1 << 20
-	leaf := certificate(b, day(0), day(90))
+	leaf := certificate(tb, day(0), day(90))
 	random := make([]byte, most*3/4)
 	for i := range random {
 		random[i] = byte(rand.IntN(256))

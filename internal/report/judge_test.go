@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,9 +49,11 @@ func TestOnly200LetsAReloadStart(t *testing.T) {
 		"a body that ends": {hijacked("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nwait"), "it answered 409 Conflict: wait"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			followed := false
+			var followed atomic.Bool
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				followed = followed || r.URL.Path == "/go"
+				if r.URL.Path == "/go" {
+					followed.Store(true)
+				}
 				tc.handler(w, r)
 			}))
 			j := judgeOf(t, server, "/may?key=hunter2")
@@ -61,7 +64,7 @@ func TestOnly200LetsAReloadStart(t *testing.T) {
 			if got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if followed || strings.Contains(got, "hunter2") {
+			if followed.Load() || strings.Contains(got, "hunter2") {
 				t.Error("it follows the redirect, or shows a token")
 			}
 		})

@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 GO ?= go
+# Otherwise a program with the race detector sleeps for a second before each exit.
+export GORACE = atexit_sleep_ms=0
 # It adds to what go says, when that fails, what can be done about it.
 GO_SH = GO='$(GO)' $(CURDIR)/tools/make/go.sh
 
@@ -18,6 +20,7 @@ JSON =
 PICTURE =
 PEER =
 BENCH =
+ALL =
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
@@ -26,6 +29,7 @@ LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VE
 
 keep := $(filter-out 0 no false,$(KEEP))
 real := $(filter-out 0 no false,$(REAL))
+all := $(filter-out 0 no false,$(ALL))
 
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
@@ -45,11 +49,15 @@ TEST = GOGC=400 GO='$(GO)' bin/suite
 N = 200
 
 ##@ See it
-.PHONY: demo demo-gitops cluster-up cluster-down
+.PHONY: demo demo-waves demo-gitops cluster-up cluster-down
 
 demo: $(if $(CONTEXT),,linux) preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
 	@$(GO_SH) build -o bin/demo ./test/demo
 	@bin/demo $(if $(keep),--keep) $(if $(CONTEXT),--context='$(CONTEXT)')
+
+demo-waves: linux preflight ## A shared ConfigMap gets bad data, which stops at the canary (on real nodes where they can run; KEEP=1: leave it running)
+	@$(GO_SH) build -o bin/demo ./test/demo
+	@bin/demo --waves $(if $(keep),--keep)
 
 demo-gitops: linux preflight ## Reroll beside the real Argo CD, from the first commit to the last (minutes; KEEP=1: leave it running)
 	@$(GO_SH) build -o bin/demo-gitops ./test/gitops/demo
@@ -115,11 +123,12 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
 
-test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
+test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
-	@# All histories once, and some of them below with the race detector, under which they take four times as long. Without
-	@# REROLL_BASE a run draws fresh ones; the failures that are open are listed for this base.
-	REROLL_BASE=1 $(TEST) -count=1 -timeout 20m -run Histories ./internal/controller
+	@# 1,000 histories of each kind, because all of them take minutes; and some of them below with the race detector, under
+	@# which they take four times as long. Without REROLL_BASE a run draws fresh ones; the failures that are
+	@# open are listed for this base.
+	REROLL_BASE=1 $(if $(all),,REROLL_HISTORIES=1000) $(TEST) -count=1 -timeout 20m -run Histories ./internal/controller
 	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time. The histories on a real
 	@# API server are the first six of make histories: twenty cost half as much as all scenarios.
 	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_HISTORIES=150 REROLL_REAL_HISTORIES=6 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
@@ -151,7 +160,7 @@ lag: linux preflight ## Start N Pods on real nodes at random moments after edits
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
 	REROLL_NODE_LAG_PODS=$(N) $(GO) test -count=1 -timeout 3h -v -run TestNewPodsHaveTheData ./test/node
 
-test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
+test-release: preflight bin/helm ## Two clones make the same release, one of them without anything from before
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
 test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)

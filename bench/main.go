@@ -145,6 +145,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{name: "fan-out", play: fanOut},
+		{name: "gates", play: gates},
 		{name: "latency", play: latency},
 		{name: "followed", nodes: 2, play: tracked},
 		{name: "restart", nodes: 2, play: restart},
@@ -175,7 +176,7 @@ func (b *bench) facts() []string {
 	facts := []string{
 		fmt.Sprintf("%d CPUs, load %s before the first scenario, %s, %s/%s", runtime.NumCPU(), load(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		"Kubernetes on this machine, a new one for each scenario; no nodes and 0 replicas but in followed and restart, etcd without fsync",
-		fmt.Sprintf("%s %s, with the permissions of deploy/reroll.yaml; --settle=0 too in fan-out, latency, large, namespaces, curve", filepath.Base(b.binary), strings.Join(unbounded(), " ")),
+		fmt.Sprintf("%s %s, with the permissions of deploy/reroll.yaml; --settle=0 too in fan-out, gates, latency, large, namespaces, curve", filepath.Base(b.binary), strings.Join(unbounded(), " ")),
 		fmt.Sprintf("medians of %d runs, in brackets the least and the most", b.opts.runs),
 	}
 	if b.opts.peer != "" {

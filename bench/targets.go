@@ -30,13 +30,15 @@ type target struct {
 // reloading are the scenarios in which each rollout is one PATCH and one Event, and nothing is
 // read: the workloads have no pods.
 func reloading() []string {
-	return []string{"fan-out", "latency", "storm", "burst", "metadata", "large", "namespaces", "soak", "curve"}
+	return []string{"fan-out", "gates", "latency", "storm", "burst", "metadata", "large", "namespaces", "soak", "curve"}
 }
 
 // targets are all of them.
 func targets() []target {
 	all := []target{
 		{scenario: "fan-out", figure: lastRow, most: 1.3, checked: true},
+		{scenario: "gates", figure: gatedRow, most: 1.05, checked: true},
+		{scenario: "gates", figure: gatedCPURow, most: 1.05, checked: true},
 		{scenario: "latency", figure: "p50", most: 3, checked: true},
 		{scenario: "latency", figure: "p99", most: 10, checked: true},
 		{scenario: "storm", figure: perPeriodRow, most: 1, checked: true},

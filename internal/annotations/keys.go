@@ -13,13 +13,19 @@ const (
 	Ledger = "reroll.dev/ledger"
 	// Rolled is on the pod template, for reloads whose mark alone would not change the template.
 	Rolled = "reroll.dev/rolled"
-	// Settle is on the workload and sets its settle period.
+	// Settle is on the workload or its namespace and sets the settle period of the workload.
 	Settle = "reroll.dev/settle"
 	// Churn is on the workload or its namespace and limits how often the workload is reloaded.
 	Churn = "reroll.dev/churn"
 	// Window is on the workload, its namespace or a source and sets when reloads may start.
 	Window = "reroll.dev/window"
+	// Mode is on the workload or its namespace and sets whether Reroll reloads the workload, or only
+	// notifies of changes.
+	Mode = "reroll.dev/mode"
 )
+
+// AutoOfNamespace is on the namespace and opts its workloads in. On a workload, the key is Names.Auto.
+const AutoOfNamespace = "reroll.dev/auto"
 
 // The keys that only Reroll writes, on its own objects and on Jobs.
 const (
@@ -42,7 +48,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, Window, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Window, Mode, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -126,10 +132,10 @@ func (n *Names) Asking() [8]string {
 
 // written are the keys that users write: first the keys of workloads and namespaces, and last those
 // of sources. It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [24]string {
+func (n *Names) written() [25]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Wave, Freeze,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Mode, Wave, Freeze,
 		n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent,
 	}
 }

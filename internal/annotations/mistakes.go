@@ -83,6 +83,8 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 		right, near := names.Nearest(key)
 		switch {
 		case ofNamespace(key): // checked by policy.ParseNamespace
+		case isLikeAuto(key, &names):
+			found = append(found, at.Problem(key, "does nothing here"+DidYouMean([]string{AutoOfNamespace}, "")))
 		case names.IsOfSource(key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
 		case slices.Contains(written[:], key):
@@ -104,7 +106,19 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
-	return key == Churn || key == Window || key == Freeze || key == MaxRolling || key == Soak || key == MaxFailures
+	switch key {
+	case AutoOfNamespace, Mode, Settle, Churn, Window, Freeze, MaxRolling, Soak, MaxFailures:
+		return true
+	default:
+		return false
+	}
+}
+
+// isLikeAuto reports whether AutoOfNamespace may have been meant: a key is a misspelling of it, or
+// is the one of workloads.
+func isLikeAuto(key string, names *Names) bool {
+	_, near := typos(key, AutoOfNamespace)
+	return near || key == names.Auto
 }
 
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source

@@ -23,6 +23,8 @@ type Gates struct {
 	// is never shown completely.
 	Judge    *url.URL
 	judgeURL string
+	// Mode is what follows from a change, unless annotations say otherwise.
+	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
 	Waves annotations.Waves
 	// Halt is how many of the latest reloads have to fail until no further one starts.
@@ -34,6 +36,7 @@ func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
 	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
 	flags.StringVar(&g.judgeURL, gateFlag, "", "URL to ask by GET before each reload, which starts if the response is 200, and waits otherwise: http://… or https://…")
+	flags.Var((*modeValue)(&g.Mode), "mode", "what follows from a change: reload the workload, or only notify that its Pods are out of date: reload or notify")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
 	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
 	g.bindHalt(flags)
@@ -102,6 +105,24 @@ func (w *windowValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (w *windowValue) Type() string { return "window" }
+
+// modeValue is the flag for a mode.
+type modeValue policy.Mode
+
+// String implements pflag.Value.
+func (m *modeValue) String() string { return policy.Mode(*m).String() }
+
+// Set implements pflag.Value.
+func (m *modeValue) Set(text string) error {
+	mode, err := policy.ParseMode(text)
+	if err == nil {
+		*m = modeValue(mode)
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (m *modeValue) Type() string { return "mode" }
 
 // haltValue is the flag for a percentage of a number of reloads.
 type haltValue gate.Halt

@@ -60,6 +60,7 @@ func ownOptionFlags() map[string]string {
 		"settleMax":       "settle-max",
 		"soak":            "soak",
 		"window":          "window",
+		"mode":            "mode",
 		"workloadKinds":   workloadKindFlag,
 	}
 }

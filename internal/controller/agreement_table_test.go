@@ -72,10 +72,14 @@ const (
 	match  = `annotations: {reloader.stakater.com/match: "true"}`
 )
 
+// annotated is a namespace with one annotation of Reroll.
+func annotated(text string) string { return ", annotations: {reroll.dev/" + text + "}" }
+
 func table() map[string]agreed {
 	cron := strings.NewReplacer("  template: {", "  jobTemplate: {spec: {template: {", "]}}\n", "]}}}}\n", "selector: {matchLabels: {app: web}}", "schedule: '@daily'").
 		Replace(of("batch/v1", "CronJob", "web", auto))
 	owner := `, ownerReferences: [{apiVersion: serving.knative.dev/v1, kind: Service, name: web, uid: u-service-web, controller: true}]`
+	optsIn, optsOut := annotated(`auto: "true"`), annotated(`auto: "false"`)
 	return map[string]agreed{
 		"opted in":                               {objects: web(auto), rolls: true},
 		"not opted in":                           {objects: web("")},
@@ -122,6 +126,21 @@ func table() map[string]agreed {
 		"what the first Rollout asks for counts": {objects: web("") + rollout("b", auto, "apps/v1", "Deployment") + rollout("a", `reloader.stakater.com/auto: "false"`, "apps/v1", "Deployment")},
 		"the object that makes it is rolled":     {objects: web(auto, owner) + of("serving.knative.dev/v1", "Service", "web", ""), clusterOnly: true},
 		"what made it is of another life":        {objects: web(auto, strings.Replace(owner, "u-service-web", "u-former", 1)) + of("serving.knative.dev/v1", "Service", "web", ""), rolls: true},
+		"its namespace opts it in":               {objects: web(""), namespace: optsIn, rolls: true, clusterOnly: true},
+		"it opts out of its namespace":           {objects: web(`reloader.stakater.com/auto: "false"`), namespace: optsIn, clusterOnly: true},
+		"its template opts out":                  {objects: strings.Replace(web(""), "{labels: {app: web}}", `{labels: {app: web}, annotations: {reloader.stakater.com/auto: "false"}}`, 1), namespace: optsIn, clusterOnly: true},
+		"its namespace opts out of all":          {flags: "--auto-reload-all", objects: web(""), namespace: optsOut, clusterOnly: true},
+		"it opts in, and its namespace out":      {objects: web(auto), namespace: optsOut, rolls: true},
+		"its namespace writes no boolean":        {flags: "--auto-reload-all", objects: web(""), namespace: annotated("auto: yeah"), rolls: true},
+		"its namespace opts it in but for one":   {objects: web(`configmaps.exclude.reloader.stakater.com/reload: cfg`), namespace: optsIn, clusterOnly: true},
+		"its namespace opts in what is ignored":  {objects: web(""), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`, namespace: optsIn, lacks: true, clusterOnly: true},
+		"its namespace is not watched as one":    {flags: "--namespaces=shop", objects: web(""), namespace: optsIn, clusterOnly: true},
+		"the quiet period of its namespace":      {objects: web(auto), namespace: annotated("settle: 7s"), rolls: true, wait: 7 * time.Second},
+		"its own quiet period beats that":        {objects: web(auto + `, reroll.dev/settle: 3s`), namespace: annotated("settle: 7s"), rolls: true, wait: 3 * time.Second},
+		"only a notification":                    {objects: web(auto + `, reroll.dev/mode: notify`), lacks: true, clusterOnly: true},
+		"only a notification for all":            {flags: "--mode=notify", objects: web(auto), lacks: true, clusterOnly: true},
+		"only one for its namespace":             {objects: web(auto), namespace: annotated("mode: notify"), lacks: true, clusterOnly: true},
+		"a reload in spite of its namespace":     {flags: "--mode=notify", objects: web(auto + `, reroll.dev/mode: reload`), namespace: annotated("mode: notify"), rolls: true},
 		"a quiet period of its own":              {objects: web(auto + `, reroll.dev/settle: 7s`), rolls: true, wait: 7 * time.Second},
 		"a tool delivers it":                     {objects: web(auto, ", labels: {app.kubernetes.io/managed-by: Helm}"), rolls: true, wait: 5 * time.Second},
 		"a quiet period for all":                 {flags: "--settle=3s", objects: web(auto), rolls: true, wait: 3 * time.Second},

@@ -103,8 +103,8 @@ type Controller struct {
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: fleets.mu, storm.mu, classes, mu, then the state or a
-	// queue. No lock is held during a request.
+	// mu guards the records. Lock order: presence.mu, fleets.mu, storm.mu, classes.mu, mu, then the
+	// state or a queue. Code that holds another lock takes none. No lock is held during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a
 	// workload without one, and is empty while the lock is not held.

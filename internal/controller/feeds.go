@@ -169,7 +169,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	if notify {
 		before, known := c.state.Workload(w.Key)
-		now := c.state.WithTemplateUsers(w)
+		now := c.state.Complete(w)
 		if known && before.UID == w.UID {
 			c.notifyOfWorkload(&before, &now)
 		} else {
@@ -181,7 +181,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	if _, still := c.state.RolledOwner(w.Key); owned && !still {
 		differs = true // its owner released it
 	}
-	w = c.state.WithTemplateUsers(w)
+	w = c.state.Complete(w)
 	c.trackStatus(w.Key)
 	c.updateFleets(w.Key)
 	c.queuePause(w.Key)
@@ -190,7 +190,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	switch {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
-	case differs || w.RolledOut && c.awaitsRollout(w.Key):
+	case differs || w.RolledOut && c.awaitsRollout(w.Key) || c.rolledByUser(&w):
 		c.enqueue(w.Key, live)
 	}
 }

@@ -60,11 +60,12 @@ func (c *Controller) putFreeze(text string) {
 	c.checkGates("")
 }
 
-// refreshFreezes brings the facts up to date that may have changed since they were collected:
+// refreshDefaults brings the facts up to date that may have changed since they were collected:
 // listing Pods may have taken a while.
-func (c *Controller) refreshFreezes(facts *reload.Facts) {
+func (c *Controller) refreshDefaults(facts *reload.Facts) {
 	facts.Freeze = c.frozenAll()
 	facts.Defaults = c.state.Defaults(facts.Workload.Key.Namespace)
+	facts.Workload.Policy = facts.Workload.Policy.Under(facts.Defaults)
 }
 
 func (c *Controller) frozenAll() string {

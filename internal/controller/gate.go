@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -20,6 +21,8 @@ type awaitedGate struct {
 	until time.Time
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
+	// template is the revision of the pod template whose Pods are out of date, for gate.Notify.
+	template digest.Digest
 }
 
 // passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
@@ -35,7 +38,12 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	if answer.Asked {
 		return errLater // mostly it may start in a moment, and needs no other write before that
 	}
-	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
+	notifies := answer.By == gate.Notify
+	held, needed := facts.Defer(d, notifies)
+	if needed && (!held.Restores || c.mayRestore(w)) {
+		if known, _, _ := facts.Ledger(); notifies && known.Noted != held.Ledger.Noted {
+			c.with(w.Key, func(r *record) { r.owes = held.Ledger.Noted })
+		}
 		outdated := *facts
 		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data
 		if err := c.write(ctx, &outdated, held); err != nil {
@@ -43,6 +51,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		}
 	}
 	switch {
+	case notifies:
+		c.notifyOutOfDate(w, d, answer, held.Ledger.Noted)
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
 	case answer.By == gate.Halted:
@@ -57,6 +67,9 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyHeld(w, d, answer)
 	}
 	awaits := awaitedGate{by: answer.By, until: answer.Until}
+	if notifies {
+		awaits.template = w.Revision()
+	}
 	if answer.Stopped {
 		awaits.stopped = answer.Source
 	}

@@ -23,12 +23,12 @@ type Halts interface {
 // storm has the latest reloads of the cluster. All of it follows from the ledgers and the rollouts
 // of the workloads, so a restart changes nothing.
 type storm struct {
-	// mu guards it. It is locked after fleets.mu, and before all other locks.
+	// mu guards it. Controller.mu has the order of the locks.
 	mu sync.Mutex
 	*gate.Storm
 	// halted is what the waiting workloads and the last notice are based on.
 	halted metainfo.Halted
-	// waiting are the workloads that were told to wait.
+	// waiting are the workloads that have to wait.
 	waiting map[workload.Key]struct{}
 	// changed wakes the worker that publishes it.
 	changed chan struct{}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rules"
@@ -58,6 +57,8 @@ type history struct {
 	window drawnWindow
 	// frozenUntil is until when it may start none at all.
 	frozenUntil time.Time
+	// optsIn and notifies are the defaults of the namespace of the running controller.
+	optsIn, notifies bool
 
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
@@ -197,20 +198,19 @@ func (h *history) start() {
 		},
 		LoadKey: h.loadKey,
 	}
-	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }
+	all := opts.AutoReloadAll
+	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(all), nil }
 	// Each controller may use another form of mark than its predecessor, which is not a change.
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
-	// Gates that hold nothing back change nothing, although all of them are asked.
-	if marks.IntN(2) == 0 {
-		opts.Waves = annotations.Waves{MaxRolling: annotations.Share{Number: 1000}, MaxFailures: 1000, HasMaxFailures: true}
-		opts.Halt = gate.Halt{Percent: 100, Last: 200}
-	}
+	drawWaves(&opts, marks)
 	h.window = drawWindow(marks)
 	opts.Window = h.window.text
+	defaults := rand.New(rand.NewPCG(h.seed, uint64(h.life)+2000))
+	opts.AutoReloadAll = h.drawDefaults(defaults, all)
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {
@@ -218,9 +218,10 @@ func (h *history) start() {
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
 	h.freeze(marks)
+	h.startDefaults()
 	h.c.acting.Store(true) // only one controller acts at a time
 	h.feeds, h.resumed = nil, false
-	h.oracle.started(opts.AutoReloadAll)
+	h.oracle.started(all)
 	feeds := h.c.workloadFeeds()
 	if h.inNamespace {
 		feeds = append(feeds, h.c.namespaceFeeds()...)

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
@@ -120,6 +121,7 @@ func (h *history) look() *look { return h.looks[len(h.looks)-1] }
 func (h *history) rest() {
 	h.say("— coming to rest")
 	h.calm = true
+	h.endNotifyOnly()
 	for range 20_000 {
 		if !h.restless() {
 			h.calm = false
@@ -170,8 +172,9 @@ func (h *history) restless() bool {
 	if _, later, _ := h.c.pauses.Pop(); wait == 0 || later > 0 && later < wait {
 		wait = later
 	}
-	if wait == 0 && h.followsWhatRests() {
-		_, wait, _ = h.c.rollouts.Pop() // its list of Pods was rejected, and it tries again
+	if wait == 0 && (h.followsWhatRests() || h.c.HeldBy(gate.Waves) > 0) {
+		// Its list of Pods was rejected, and it tries again, or others wait until its deadline.
+		_, wait, _ = h.c.rollouts.Pop()
 	}
 	h.elapse(wait)
 	return wait > 0

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,11 @@ import (
 // are watched. If only some are watched, Reroll has no permission to read them; then only a
 // needless write depends on it.
 func (c *Controller) namespaceFeeds() []feed {
+	withoutDefaults := sync.OnceFunc(func() {
+		c.log.Info("annotations of namespaces have no effect, because the controller may not watch all namespaces")
+	})
 	if !c.opts.WatchesNamespaces() {
+		withoutDefaults()
 		return nil
 	}
 	s := &sink{}
@@ -33,7 +38,7 @@ func (c *Controller) namespaceFeeds() []feed {
 	}
 	s.del = func(name types.NamespacedName, _ string) {
 		c.state.PutNamespace(name.Name, false)
-		c.state.PutDefaults(name.Name, state.Defaults{})
+		c.state.ChangeDefaults(name.Name, state.Defaults{}, 0)
 		c.state.DeselectNamespace(name.Name)
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
@@ -51,6 +56,9 @@ func (c *Controller) namespaceFeeds() []feed {
 	failed := f.Failed
 	f.Failed = func(err error) {
 		failed(err)
+		if apierrors.IsForbidden(err) {
+			withoutDefaults()
+		}
 		if apierrors.IsForbidden(err) && c.opts.NamespaceSelector == nil {
 			f.enough()
 		}
@@ -58,19 +66,39 @@ func (c *Controller) namespaceFeeds() []feed {
 	return []feed{f}
 }
 
-// putNamespace stores a namespace. If its annotations set something else for its workloads, reloads
-// that wait may start now.
+// putNamespace stores a namespace.
 func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
-	known := rules.ReadNamespace(&ns.ObjectMeta, c.opts.Names)
+	known := c.opts.ReadNamespace(&ns.ObjectMeta)
 	c.state.PutNamespace(ns.Name, known.Terminating)
-	before, differs := c.state.PutDefaults(ns.Name, state.Defaults{Policy: known.Defaults, Problems: known.Problems})
+	before := c.putDefaults(ns, &known, changed)
 	if changed && c.opts.LeavesOut(ns.Name, &known) == rules.NotLeftOut {
 		c.notifyMisused(subject{namespace: ns.Name}, ns.UID, known.Problems, before.Problems, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedNamespace(ns, problems)) })
+	}
+	c.selectNamespace(&ns.ObjectMeta, changed)
+}
+
+// putDefaults stores what the annotations of a namespace set for its workloads, and returns what they
+// set before. Reloads that wait may start now. No workload is rolled because it is opted in: its
+// sources are recorded.
+func (c *Controller) putDefaults(ns *corev1.Namespace, known *rules.Namespace, changed bool) (before state.Defaults) {
+	now := state.Defaults{Policy: known.Defaults, Problems: known.Problems, OptsInSince: known.OptsInSince}
+	if !changed && !c.Ready() {
+		c.state.PutDefaults(ns.Name, now)
+		return state.Defaults{}
+	}
+	before, differs, inherited := c.state.ChangeDefaults(ns.Name, now, state.VersionOf(ns.ResourceVersion))
+	for i := range inherited {
+		key := inherited[i].Key
+		if w, ok := c.state.Workload(key); ok && changed {
+			c.noteOptedIn(&inherited[i].Before, &w)
+		}
+		c.updateFleets(key)
+		c.enqueue(key, false)
 	}
 	if differs {
 		c.checkGates(ns.Name)
 	}
-	c.selectNamespace(&ns.ObjectMeta, changed)
+	return before
 }
 
 // selectNamespace queues the workloads of a namespace that is selected from now on.
@@ -78,7 +106,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
-	if known := rules.ReadNamespace(ns, c.opts.Names); !c.opts.SelectsNamespace(&known) {
+	if known := c.opts.ReadNamespace(ns); !c.opts.SelectsNamespace(&known) {
 		c.state.DeselectNamespace(ns.Name)
 		return
 	}

@@ -20,7 +20,7 @@ import (
 // workload was opted in.
 func (c *Controller) notifyOfWorkload(before *workload.Workload, w *workload.Workload) {
 	c.notifyMisusedWorkload(before, w)
-	c.noteOptedIn(before, w)
+	c.noteOptedIn(policyOf(before), w)
 }
 
 func (c *Controller) notifyMisusedWorkload(before *workload.Workload, w *workload.Workload) {
@@ -67,18 +67,28 @@ func newAmong(problems, known []annotations.Problem) []annotations.Problem {
 	return slices.DeleteFunc(slices.Clone(problems), func(p annotations.Problem) bool { return slices.Contains(known, p) })
 }
 
-func (c *Controller) noteOptedIn(before *workload.Workload, w *workload.Workload) {
+// policyOf returns nil for a workload that was not known.
+func policyOf(w *workload.Workload) *policy.Policy {
+	if w == nil {
+		return nil
+	}
+	return &w.Policy
+}
+
+// noteOptedIn notes that the policy of a workload differs. Before is nil if the workload was not
+// known.
+func (c *Controller) noteOptedIn(before *policy.Policy, w *workload.Workload) {
 	if !c.selectsNamespace(w.Key.Namespace) || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return
 	}
-	wasIn := before != nil && before.Policy.OptedIn(c.opts.AutoReloadAll)
-	if wasIn && before.Policy.Equal(w.Policy) {
+	wasIn := before != nil && before.OptedIn(c.opts.AutoReloadAll)
+	if wasIn && before.Equal(w.Policy) {
 		return
 	}
 	n := newcomer{}
 	if wasIn {
 		n = newcomer{wasIn: true, named: map[policy.NamedSource]struct{}{}}
-		for _, named := range before.Policy.Named() {
+		for _, named := range before.Named() {
 			n.named[named] = struct{}{}
 		}
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -46,6 +47,9 @@ type record struct {
 	missing *missing
 	// awaits is the closed gate that a reload of the workload waits for.
 	awaits awaitedGate
+	// owes is the note in the ledger of which a user was not notified yet: the response to its write
+	// may have been lost.
+	owes digest.Digest
 	// begun are the runs that had begun when a reload began to wait; nil if none waits.
 	begun *begunRuns
 	// given are the notices that are emitted only once.

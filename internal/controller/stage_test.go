@@ -54,6 +54,8 @@ type stage struct {
 	queued      int
 	late        []time.Duration
 	says        []string
+	// namespaces counts the versions of the namespace.
+	namespaces int
 }
 
 // settleTime is --settle on a stage.

@@ -16,7 +16,7 @@ import (
 // workload asks whether it may start, from the state alone, and dropped when all have started. So a
 // restart changes nothing, and without waves there is none.
 type fleets struct {
-	// mu guards the fleets. It is locked before all other locks.
+	// mu guards the fleets. Controller.mu has the order of the locks.
 	mu sync.Mutex
 	// of are the fleets by the namespace and then by the source.
 	of map[string]map[source.Key]*fleet
@@ -37,7 +37,7 @@ type fleet struct {
 func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	c.refreshFreezes(facts)
+	c.refreshDefaults(facts)
 	others := c.otherWorkloads(c.findFleet(facts))
 	answer := gate.Check(facts, d, others)
 	if answer.Open() {
@@ -51,7 +51,7 @@ func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.An
 func (c *Controller) checkGatesOf(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	c.refreshFreezes(facts)
+	c.refreshDefaults(facts)
 	return gate.Check(facts, d, c.otherWorkloads(c.findFleet(facts)))
 }
 

@@ -26,7 +26,7 @@ func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
 		return
 	}
 	if notify && ownerKnown {
-		c.noteOptedIn(&owner, &now)
+		c.noteOptedIn(&owner.Policy, &now)
 	}
 	c.trackStatus(now.Key)
 	c.updateFleets(now.Key)

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -28,8 +27,10 @@ type Fleet struct {
 	unsure int
 	// unrolled is how many members still have to start.
 	unrolled int
-	// behind is how many of these take a place without being counted as running.
-	behind int
+	// behind is how many of these take a place without being counted as running. Occupying are
+	// those that need no other place.
+	behind    int
+	occupying map[workload.Key]struct{}
 	// offered is how many members were told to start and have not asked yet.
 	offered int
 }
@@ -69,7 +70,7 @@ type wave struct {
 
 // NewFleet returns a fleet without members.
 func NewFleet(src *source.Source, s Settings) *Fleet {
-	return &Fleet{source: src.Key, digest: src.Digest, settings: s, annotations: src.Annotations, members: map[workload.Key]*member{}, failed: map[workload.Key]struct{}{}}
+	return &Fleet{source: src.Key, digest: src.Digest, settings: s, annotations: src.Annotations, members: map[workload.Key]*member{}, failed: map[workload.Key]struct{}{}, occupying: map[workload.Key]struct{}{}}
 }
 
 // Fits reports whether a fleet is still about the data and the workloads of a source, and has these
@@ -155,6 +156,9 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	if m.takesPlace() {
 		f.behind++
 	}
+	if m.occupies() {
+		f.occupying[key] = struct{}{}
+	}
 	if m.counted == Failed {
 		f.failed[key] = struct{}{}
 	}
@@ -173,6 +177,7 @@ func (f *Fleet) uncount(key workload.Key, m *member) {
 		f.behind--
 	}
 	delete(f.failed, key)
+	delete(f.occupying, key)
 }
 
 // leave takes a member out of its wave.
@@ -221,121 +226,6 @@ func (f *Fleet) hold(key workload.Key, why string) {
 	if m, ok := f.members[key]; ok && m.held != why && !m.Rolled && !m.reserved {
 		f.change(key, m, func() { m.held = why })
 	}
-}
-
-// Stopped reports whether no further member starts because others failed.
-func (f *Fleet) Stopped() bool { return !f.settings.Resumed && len(f.failed) > f.settings.MaxFailures }
-
-// unfinished is the lowest wave whose members are not all done, held, or tolerated failures.
-func (f *Fleet) unfinished() (*wave, bool) {
-	for _, w := range f.waves {
-		if w.count[Waiting]+w.count[Running] > 0 {
-			return w, true
-		}
-	}
-	return nil, false
-}
-
-// rolling is how many members roll, with any data.
-func (f *Fleet) rolling() int { return f.all[Running] + f.behind }
-
-func (f *Fleet) budget() int { return f.settings.MaxRolling.Of(len(f.members)) }
-
-func (f *Fleet) answered(m *member) {
-	if m.offered {
-		m.offered = false
-		f.offered--
-	}
-}
-
-// ask reports whether a member may start. A member that may not is told when it may.
-func (f *Fleet) ask(key workload.Key) Answer {
-	m, ok := f.members[key]
-	if !ok || m.Rolled || m.reserved {
-		return Answer{}
-	}
-	f.answered(m)
-	a := f.check(m)
-	if !a.Open() && !m.asked {
-		m.asked = true
-		m.in.asked = append(m.in.asked, key)
-	}
-	return a
-}
-
-func (f *Fleet) check(m *member) Answer {
-	closed := Answer{By: Waves, Source: f.source}
-	if f.Stopped() && !m.refused() {
-		closed.Stopped, closed.Why = true, f.WhyStopped()
-		return closed
-	}
-	if w, some := f.unfinished(); some && w.number < m.Wave {
-		closed.Why = fmt.Sprintf("for wave %d of %s: %s", w.number, f.source, w.text())
-		return closed
-	}
-	if f.unsure > 0 {
-		closed.Why = fmt.Sprintf("until it is known whether workloads of %s have failed", f.source)
-		return closed
-	}
-	if n := f.rolling(); n >= f.budget() && !m.occupies() {
-		closed.Why = fmt.Sprintf("for its turn: %d of %d workloads of %s are in progress (%s)", n, len(f.members), f.source, f.settings.RollingBy)
-		return closed
-	}
-	return Answer{}
-}
-
-// Next returns the members that asked before and may start now. Each is returned once until it asks
-// again.
-func (f *Fleet) Next() []workload.Key {
-	if f.Stopped() || f.unsure > 0 {
-		return nil
-	}
-	var next []workload.Key
-	for _, w := range f.waves {
-		var wait []workload.Key
-		for i, key := range w.asked {
-			m, ok := f.members[key]
-			if !ok || !m.asked || m.in != w {
-				continue
-			}
-			if f.rolling()+f.offered >= f.budget() && !m.occupies() {
-				wait = append(wait, key)
-				if f.behind > 0 {
-					continue // one that occupies a place may start
-				}
-				wait = append(wait, w.asked[i+1:]...)
-				break
-			}
-			m.asked, m.offered = false, true
-			f.offered++
-			next = append(next, key)
-		}
-		w.asked = wait
-		if w.count[Waiting]+w.count[Running] > 0 {
-			break
-		}
-	}
-	return next
-}
-
-// Again returns all members that asked and may not start yet, after the fleet has stopped or was
-// released: another answer is right. They are not held in the other fleets until they have asked.
-func (f *Fleet) Again(others []*Fleet) []workload.Key {
-	var all []workload.Key
-	for key, m := range f.members {
-		if !m.asked && !m.offered {
-			continue
-		}
-		all = append(all, key)
-		for _, other := range others {
-			if other == nil {
-				continue
-			}
-			other.hold(key, "")
-		}
-	}
-	slices.SortFunc(all, workload.CompareKeys)
-	return all
 }
 
 // Needed reports whether any member has to start, so that the fleet decides when.

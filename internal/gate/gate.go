@@ -15,6 +15,8 @@ import (
 type Name string
 
 const (
+	// Notify is the mode in which Reroll notifies of changes, and a user reloads the workload.
+	Notify Name = "notify"
 	// Freeze starts no reload until a time, because a user wants that.
 	Freeze Name = "freeze"
 	// Window is the window in which reloads may start.
@@ -30,7 +32,7 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Freeze, Window, Churn, Halted, Judge, Waves} }
+func Names() []Name { return []Name{Notify, Freeze, Window, Churn, Halted, Judge, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -72,6 +74,9 @@ type Others struct {
 // other workloads alone, so the controller and the commands that explain its decisions give the
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkNotify(f); !a.Open() {
+		return a // only users reload it, whatever expires
+	}
 	override := overrideOf(f, d)
 	if override.passed(f.Now) {
 		a := checkChurn(f, d) // a program that writes certificates in a loop must not roll for ever

@@ -46,8 +46,9 @@ type Member struct {
 	// Due is when time alone changes the state; zero if it does not.
 	Due time.Time
 
-	// ended is when its rollout has ended, and since is since when it has been available.
-	ended, since time.Time
+	// ended is when its rollout has ended, and since is since when it has been available. rolling is
+	// since when it has been seen to roll out without being tracked.
+	ended, since, rolling time.Time
 	// dipped reports whether it was unavailable after the end of its rollout.
 	dipped   bool
 	revision digest.Digest
@@ -92,12 +93,12 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		m.State = Done
 	case keeps(&w.Progress):
 		m.State, m.Why = Held, "keeps its previous Pods on purpose"
-	case unproven:
-		m.State = Running // whether older Pods are back is checked
+	case unproven: // whether older Pods are back is checked
+		m.untracked(&w.Progress, f.Now, before)
 	case w.HasRolled() && !t.Following:
 		m.rest(w, s, f.Now, before)
 	default:
-		m.roll(&w.Progress, t)
+		m.roll(&w.Progress, t, f.Now, before)
 	}
 	if m.State == Failed && known.Turn.Broken {
 		m.State, m.Why = Held, "was unavailable before its reload"
@@ -127,6 +128,8 @@ func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 	switch {
 	case f.Workload.Runs != nil:
 		m.State, m.Why = Held, "runs by itself"
+	case !checkNotify(f).Open():
+		m.State, m.Why = Held, "is only reloaded by users"
 	case hasBadWindow(f):
 		m.State, m.Why = Held, "has a window that cannot be read"
 	case !a.Open():
@@ -139,7 +142,7 @@ func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 }
 
 // roll is for a workload whose rollout is in progress.
-func (m *Member) roll(p *workload.Progress, t Tracked) {
+func (m *Member) roll(p *workload.Progress, t Tracked, now time.Time, before Member) {
 	switch {
 	case p.Observed && p.Aborted:
 		m.State, m.Why = Failed, Because(rollout.CauseAborted)
@@ -151,8 +154,23 @@ func (m *Member) roll(p *workload.Progress, t Tracked) {
 		m.State, m.Why = Failed, Because(t.Cause)
 	case !t.Following && p.Observed && p.Overdue:
 		m.State, m.Why = Failed, Because("")
+	case !t.Following:
+		m.untracked(p, now, before)
 	default:
 		m.State = Running
+	}
+}
+
+// untracked is for a rollout that another client has continued, for example with another template.
+// Its kind may have no deadline, and nothing else ends its place.
+func (m *Member) untracked(p *workload.Progress, now time.Time, before Member) {
+	if m.rolling = now; !before.rolling.IsZero() && before.revision == m.revision {
+		m.rolling = before.rolling
+	}
+	if deadline := m.rolling.Add(p.ProgressDeadline()); deadline.After(now) {
+		m.State, m.Due = Running, deadline
+	} else {
+		m.State, m.Why = Failed, Because("")
 	}
 }
 

@@ -39,7 +39,7 @@ func LatestOf(w *workload.Workload, t Tracked, now time.Time) Latest {
 		return l
 	}
 	var m Member
-	m.roll(&w.Progress, t)
+	m.roll(&w.Progress, t, now, Member{})
 	// A further reload of a workload that failed is no success yet. Otherwise one edit would start
 	// everything that waits.
 	l.Failed, l.Unsure = m.State == Failed || known.Turn.Again, m.Unsure && !known.Turn.Again

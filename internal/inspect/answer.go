@@ -69,6 +69,8 @@ type Answer struct {
 	Freezes []string
 	// Waves describe how the workload is rolled after others, and what sets that, for each source.
 	Waves []string
+	// Mode describes what follows from a change, empty for a reload by default.
+	Mode string
 	// Windows describe when the workload may be reloaded, and what sets that.
 	Windows []string
 	Ledger  Ledger
@@ -153,6 +155,9 @@ type Evaluation struct {
 // Evaluate puts the objects into the state that a controller has after a start, before any event.
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
+	for name, known := range o.namespaces {
+		st.PutDefaults(name, state.Defaults{Policy: known.Defaults, OptsInSince: known.OptsInSince})
+	}
 	for _, w := range o.workloads {
 		if w.TemplateOwner != nil && o.settings.reads(w.Key.Kind) {
 			st.PutTemplateUser(w, false)
@@ -162,9 +167,6 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 		if w.TemplateOwner == nil {
 			st.PutWorkload(w, false)
 		}
-	}
-	for name, known := range o.namespaces {
-		st.PutDefaults(name, state.Defaults{Policy: known.Defaults})
 	}
 	for _, src := range o.sources {
 		if o.settings.Rules.ReadsSource(src.Key.Kind) {
@@ -218,12 +220,13 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 		for _, frozen := range gate.FreezesOf(&facts) {
 			a.Freezes = append(a.Freezes, frozen.Describe(e.now.Location()))
 		}
+		a.Mode = gate.DescribeMode(&facts)
 		a.Windows = gate.DescribeWindows(&facts, e.now.Location())
 	}
 	e.unseen(&a)
 	e.evidence(&a)
 	e.conclude(&facts, &a)
-	if a.State != Waiting {
+	if a.State != Waiting && a.Gate.By != gate.Notify {
 		a.Gate = gate.Answer{} // nothing waits for the gate alone
 	}
 	return a

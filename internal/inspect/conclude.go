@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
@@ -93,7 +94,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	if e.concludeLeftOut(a) || e.concludeDecided(f, a) {
 		return
 	}
-	before := e.beforeTold(a)
+	before := e.olderThanNotification(a)
 	switch {
 	case !a.Workload.HasRolled():
 		e.inProgress(a)
@@ -151,6 +152,9 @@ func (e *Evaluation) concludeDecided(f *reload.Facts, a *Answer) bool {
 	case d.Reverted != nil:
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+	case d.Action == reload.Reload && a.Gate.By == gate.Notify:
+		a.Since = d.Changes[len(d.Changes)-1].Source.DataTime
+		a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), d.Why, a.Gate.Why)
 	case d.Action == reload.Reload && !a.Gate.Open() && !e.objects.settings.gone(e.now):
 		a.waits(e.now.Location())
 	case d.Action == reload.Reload:

@@ -21,6 +21,9 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 		return nil, err
 	}
 	x := &Explanation{Settings: o.settings, Now: now}
+	if known := o.namespaces[ns]; known != nil {
+		x.OfNamespace = known.Problems
+	}
 	user := key
 	if key, err = o.TemplateOwner(key); err != nil {
 		return nil, err

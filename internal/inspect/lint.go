@@ -170,8 +170,8 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 			rolled = true
 		}
 	}
-	if !rolled && !facts.Workload.Policy.OptedIn(false) {
-		return all // opted in by --auto-reload-all alone, so not a mistake
+	if !rolled && !facts.Workload.Policy.ByItself().OptedIn(false) {
+		return all // opted in by its namespace or --auto-reload-all alone, so not a mistake
 	}
 	if !rolled {
 		all = append(all, x.idle(key, manifests))

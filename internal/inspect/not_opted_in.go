@@ -19,7 +19,7 @@ func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 	var all []Mistaken
 	for key, w := range o.workloads {
 		_, owned := o.parentOf(key)
-		if len(w.Problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || w.Policy.OptedIn(o.settings.AutoReloadAll) {
+		if len(w.Problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.AutoReloadAll) {
 			continue
 		}
 		m := Mistaken{Key: key}

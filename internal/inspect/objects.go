@@ -56,7 +56,7 @@ func NewObjects(s *Settings) *Objects {
 func (o *Objects) Put(obj runtime.Object) {
 	switch typed := obj.(type) {
 	case *corev1.Namespace:
-		known := rules.ReadNamespace(&typed.ObjectMeta, o.settings.Names)
+		known := o.settings.Rules.ReadNamespace(&typed.ObjectMeta)
 		o.namespaces[typed.Name] = &known
 	case *batchv1.Job:
 		if run, ok := kinds.ReadRun(typed); ok {

@@ -41,7 +41,7 @@ metadata:
   annotations:
     reroll.dev/churn: often
     reroll.dev/chrun: 30/1h
-    reroll.dev/settle: 5s
+    reroll.dev/wave: five
     reroll.dev/something: here
     reloader.stakater.com/auto: "true"
     reloader.stakater.com/match: "true"
@@ -89,9 +89,9 @@ func TestFindingsHaveTheirLines(t *testing.T) {
 		"a.yaml:28: CronJob web: annotation reloader.stakater.com/atuo of the pod template has",
 		`a.yaml:35: Namespace shop: annotation reroll.dev/churn has "often": has no effect; write a number of reloads and a time, such as "30/1h", or "off"` + "\n",
 		`a.yaml:36: Namespace shop: annotation reroll.dev/chrun has "30/1h": does nothing. Did you mean reroll.dev/churn?` + "\n",
-		`a.yaml:37: Namespace shop: annotation reroll.dev/settle has "5s": does nothing here; it belongs on the workloads` + "\n",
+		`a.yaml:37: Namespace shop: annotation reroll.dev/wave has "five": does nothing here; it belongs on the workloads` + "\n",
 		`a.yaml:38: Namespace shop: annotation reroll.dev/something has "here": does nothing; for the keys that are read, see `,
-		`a.yaml:39: Namespace shop: annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workloads` + "\n",
+		`a.yaml:39: Namespace shop: annotation reloader.stakater.com/auto has "true": does nothing here. Did you mean reroll.dev/auto?` + "\n",
 		`a.yaml:40: Namespace shop: annotation reloader.stakater.com/match has "true": does nothing here; it belongs on a ConfigMap or Secret` + "\n",
 		`a.yaml:45: Namespace bank: annotation reroll.dev/churn is a number; write "5" in quotes` + "\n",
 		"a.yaml:49: ConfigMap ports: annotation reloader.stakater.com/mach has",

@@ -73,6 +73,11 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 				}
 				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})
 			}
+			if one.Gate.By == gate.Notify {
+				one.Why += ", but " + one.Gate.Why
+				p.Left = append(p.Left, one)
+				continue
+			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
 			p.Left = append(p.Left, one)
@@ -179,7 +184,7 @@ func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
 		}
 		switch {
-		case one.Gate.Open():
+		case one.Gate.Open(), one.Gate.By == gate.Notify: // the reason contains it
 		case one.Gate.Until.IsZero():
 			why += ", but waits: " + one.Gate.Why
 		default:

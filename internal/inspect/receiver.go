@@ -28,10 +28,10 @@ func (s *Settings) does() string {
 	return "rolls it"
 }
 
-// beforeTold returns the reason why Pods may lack the data in a notification, or empty. The ledger
-// has the new data as soon as the receiver accepts the message, even if the receiver then does
-// nothing. The result does not depend on whether a receiver is still configured.
-func (e *Evaluation) beforeTold(a *Answer) string {
+// olderThanNotification returns the reason why Pods may lack the data in a notification, or empty.
+// The ledger has the new data as soon as the receiver accepts the message, even if the receiver
+// then does nothing. The result does not depend on whether a receiver is still configured.
+func (e *Evaluation) olderThanNotification(a *Answer) string {
 	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.NotifiedAt == 0 {
 		return ""
 	}
@@ -57,9 +57,9 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
-// nextTold returns the next step if a receiver is notified, or empty if the next step is as for a
-// rollout.
-func (x *Explanation) nextTold(quiet time.Duration) string {
+// afterNotification returns the next step if a receiver is notified, or empty if the next step is as
+// for a rollout.
+func (x *Explanation) afterNotification(settle time.Duration) string {
 	d := &x.Decision
 	if x.LeftOut != "" || x.State == NotOptedIn {
 		return ""
@@ -70,7 +70,7 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	case x.Settings.Webhook == nil:
 		return ""
 	case d.Action == reload.Reload && x.State == Waiting:
-		return fmt.Sprintf("Reroll notifies the receiver %s after the last change, and at most %s after the first", quiet, x.Settings.Rules.Longest(&x.Workload))
+		return fmt.Sprintf("Reroll notifies the receiver %s after the last change, and at most %s after the first", settle, x.Settings.Rules.Longest(&x.Workload))
 	case d.Action == reload.Reload:
 		return "the controller has to notify the receiver, and retries until the receiver accepts the message"
 	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:

@@ -179,9 +179,12 @@ func (s *Settings) ignores(kind source.Kind) bool {
 }
 
 // asksFor reports whether a workload is opted in. If the controller ignores its kind,
-// --auto-reload-all alone does not count, because ignoring the kind is intended.
+// --auto-reload-all or the namespace alone does not count, because ignoring the kind is intended.
 func (s *Settings) asksFor(w *workload.Workload) bool {
-	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
+	if !s.reads(w.Key.Kind) {
+		return w.Policy.ByItself().OptedIn(false)
+	}
+	return w.Policy.OptedIn(s.AutoReloadAll)
 }
 
 // unasked reports whether a custom kind is one that the controller watches only if RBAC happens to
@@ -204,7 +207,7 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 		return "it is being deleted"
 	}
 	if parent, ok := o.parentOf(key); ok {
-		if !o.workloads[parent].Policy.OptedIn(s.AutoReloadAll) {
+		if !o.policyOf(parent).OptedIn(s.AutoReloadAll) {
 			return fmt.Sprintf("its owner, %s, would be rolled instead, but is not opted in", parent)
 		}
 		return fmt.Sprintf("its owner, %s, is rolled instead", parent)

@@ -71,7 +71,8 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 // controller does not reconcile it.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
-	for _, w := range e.objects.workloads {
+	for key, w := range e.objects.workloads {
+		w.Policy = e.objects.policyOf(key)
 		if w.TemplateOwner == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
 			continue
 		}

@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 	codes := map[string]int{
 		"status-in-step": CodeUpToDate, "status-mixed": CodeNotUpToDate, "status-none": CodeUpToDate, "status-no-permissions": CodeUnknown,
 		"status-reverted": CodeNotUpToDate, "status-no-controller": CodeNotUpToDate, "status-made-by": CodeUpToDate,
-		"status-kept": CodeNotUpToDate, "status-waves": CodeNotUpToDate,
+		"status-kept": CodeNotUpToDate, "status-notify": CodeNotUpToDate, "status-waves": CodeNotUpToDate,
 	}
 	files, err := filepath.Glob("testdata/status-*.yaml")
 	if err != nil || len(files) != len(codes) {

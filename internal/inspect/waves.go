@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -221,6 +222,15 @@ func (o *Objects) wavesOf(ns string) annotations.Waves {
 		return known.Defaults.Waves()
 	}
 	return annotations.Waves{}
+}
+
+// policyOf returns the policy of a workload, with the defaults of its namespace.
+func (o *Objects) policyOf(key workload.Key) policy.Policy {
+	own := o.workloads[key].Policy
+	if known := o.namespaces[key.Namespace]; known != nil {
+		return own.Under(known.Defaults)
+	}
+	return own
 }
 
 // newest returns the digest of a source in the ledger with the newest data.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -19,6 +20,8 @@ type Explanation struct {
 	// TemplateUser is the workload that the user asked about, if it uses the pod template of this
 	// one.
 	TemplateUser *workload.Key
+	// OfNamespace are the mistakes in the annotations of the namespace.
+	OfNamespace []annotations.Problem
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
 	// if the user may not read events.
 	Last *LastEvent
@@ -62,6 +65,8 @@ func (x *Explanation) head(paint Paint) string {
 		return fmt.Sprintf("A change of %s does not roll %s: %s", x.OnlySource.Key, name, paint.in(yellow, why)+period(why))
 	case x.OnlySource != nil && x.Settings.Webhook != nil:
 		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
+	case x.OnlySource != nil && x.notifies():
+		return fmt.Sprintf("Reroll notifies of a change of %s for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.OnlySource != nil:
 		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.Workload.LeftAlone != "":
@@ -157,9 +162,15 @@ func (x *Explanation) optIn(p *pageText) {
 		return
 	}
 	p.gap()
-	if x.Settings.AutoReloadAll {
+	optedIn, decides := x.Workload.Policy.OptedInByNamespace()
+	switch {
+	case decides && !optedIn && x.Settings.AutoReloadAll:
+		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" on namespace %s opts this one out. To opt it in again:", annotations.AutoOfNamespace, x.Workload.Key.Namespace))
+	case optedIn:
+		p.paragraph(fmt.Sprintf("Namespace %s opts in its workloads (%s), and %s: \"false\" opts this one out. To opt it in again:", x.Workload.Key.Namespace, annotations.AutoOfNamespace, x.Settings.Names.Auto))
+	case x.Settings.AutoReloadAll:
 		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto))
-	} else {
+	default:
 		p.paragraph("To opt it in for all ConfigMaps and Secrets that it references:")
 	}
 	p.command(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
@@ -182,9 +193,9 @@ func (x *Explanation) sources(p *pageText) {
 		}
 		switch {
 		case s.Unread && s.Verdict.Concerned:
-			p.entry(title, fmt.Sprintf("%s %s (%s), if it exists: you may not read %ss", s.Key, x.Settings.does(), word(s), s.Key.Kind))
+			p.entry(title, fmt.Sprintf("%s %s (%s), if it exists: you may not read %ss", s.Key, x.does(), word(s), s.Key.Kind))
 		case x.rolls(s):
-			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.Settings.does(), word(s)))
+			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.does(), word(s)))
 		default:
 			p.entry(title, fmt.Sprintf("%s does not roll it: %s", s.Key, x.whyNot(s)))
 		}
@@ -248,8 +259,8 @@ func (x *Explanation) mistakes(p *pageText) {
 	}
 }
 
-// mistaken returns the mistakes in the annotations of the workload and of its sources, without
-// duplicates.
+// mistaken returns the mistakes in the annotations of the workload, of its namespace and of its
+// sources, without duplicates.
 func (x *Explanation) mistaken() []string {
 	var all []string
 	say := func(text string) {
@@ -259,6 +270,9 @@ func (x *Explanation) mistaken() []string {
 	}
 	for _, problem := range x.Workload.Problems {
 		say(problem.String())
+	}
+	for _, problem := range x.OfNamespace {
+		say("Namespace " + x.Workload.Key.Namespace + ": " + problem.String())
 	}
 	for i := range x.Sources {
 		if x.OnlySource != nil && x.Sources[i].Key != x.OnlySource.Key {

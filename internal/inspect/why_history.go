@@ -13,6 +13,9 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	if x.Mode != "" {
+		p.entry("mode", x.Mode)
+	}
 	for _, text := range x.Freezes {
 		p.entry("freeze", oneLine(text))
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -14,7 +16,7 @@ import (
 // next returns the next step of the controller, or of the user.
 func (x *Explanation) next() string {
 	d := &x.Decision
-	if text := x.nextTold(x.settlePeriod()); text != "" {
+	if text := x.afterNotification(x.settlePeriod()); text != "" {
 		return text
 	}
 	switch {
@@ -26,6 +28,8 @@ func (x *Explanation) next() string {
 		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
+	case x.Gate.By == gate.Notify:
+		return x.nextByUser()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
 		return x.nextOpen()
 	case d.Action == reload.Reload:
@@ -100,9 +104,44 @@ func (x *Explanation) nextChange() string {
 		return "its rollout continues"
 	case x.Settings.Webhook != nil:
 		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", x.settlePeriod())
+	case x.notifies():
+		return fmt.Sprintf("waiting for changes; Reroll notifies of them %s after the last one%s", x.settlePeriod(), x.settleBy())
 	default:
-		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one", x.settlePeriod())
+		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one%s", x.settlePeriod(), x.settleBy())
 	}
+}
+
+// settleBy returns what sets the settle period, if an annotation does.
+func (x *Explanation) settleBy() string {
+	if _, set := x.Workload.Policy.Settle(); set {
+		return " (" + x.Workload.Policy.SettleBy() + ")"
+	}
+	return ""
+}
+
+// notifies reports whether Reroll does not reload the workload, and users do.
+func (x *Explanation) notifies() bool {
+	mode, _, set := x.Workload.Policy.Mode()
+	if !set {
+		mode = x.Settings.Rules.Mode
+	}
+	return x.Settings.Webhook == nil && mode != policy.ModeReload
+}
+
+// does describes the effect of a change of a source.
+func (x *Explanation) does() string {
+	if x.notifies() {
+		return "is reported when it changes"
+	}
+	return x.Settings.does()
+}
+
+// nextByUser returns how a workload is rolled that only users reload.
+func (x *Explanation) nextByUser() string {
+	if command := notice.RestartCommand(&x.Workload); command != "" {
+		return "nothing, until a user rolls it: " + command
+	}
+	return "nothing, until a user rolls it, or " + annotations.Mode + " is " + policy.ModeReload.String()
 }
 
 func untilInstalled() string {

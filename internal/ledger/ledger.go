@@ -101,6 +101,9 @@ type Ledger struct {
 	// Certificates are those of the TLS Secrets that the Pods were last rolled with, by the name of
 	// the Secret. If there are many, it has those that expire first.
 	Certificates map[string]source.Certificate
+	// Noted is a digest of the changes of which a user was notified because Reroll does not reload
+	// the workload; zero if there are none.
+	Noted digest.Digest
 	// Writes grows by one with each write.
 	Writes int64
 }

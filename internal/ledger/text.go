@@ -29,6 +29,7 @@ type ledgerText struct {
 	NotifiedAt int64           `json:"told,omitempty"`
 	ChurnUntil int64           `json:"churn,omitempty"`
 	Turn       Turn            `json:"turn,omitzero"`
+	Noted      digest.Digest   `json:"noted,omitzero"`
 	OnDelete   bool            `json:"del,omitempty"`
 	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
@@ -93,6 +94,7 @@ func Parse(s string) (Ledger, error) {
 		NotifiedAt: text.NotifiedAt,
 		ChurnUntil: text.ChurnUntil,
 		Turn:       text.Turn,
+		Noted:      text.Noted,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -182,7 +184,7 @@ func (t *ledgerText) boundedCertificates() error {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, OnDelete: l.OnDelete, Certificates: l.Certificates}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Certificates: l.Certificates}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -27,11 +27,19 @@ func Unproven(w *workload.Workload, sources []source.Key) Notice {
 		"only a label or an annotation, so Reroll did not reload it"+restartHint(w))
 }
 
-// restartHint is the command that replaces the Pods of a workload, if kubectl has one.
+// restartHint shows the command that replaces the Pods of a workload, if kubectl has one.
 func restartHint(w *workload.Workload) string {
+	if command := RestartCommand(w); command != "" {
+		return ". To replace the Pods: " + command
+	}
+	return ""
+}
+
+// RestartCommand is the command that replaces the Pods of a workload; empty if kubectl has none.
+func RestartCommand(w *workload.Workload) string {
 	switch w.Key.Kind {
 	case "Deployment", "StatefulSet", "DaemonSet":
-		return fmt.Sprintf(". To replace the Pods: kubectl rollout restart %s %s --namespace %s", strings.ToLower(w.Key.Kind), w.Key.Name, w.Key.Namespace)
+		return fmt.Sprintf("kubectl rollout restart %s %s --namespace %s", strings.ToLower(w.Key.Kind), w.Key.Name, w.Key.Namespace)
 	default:
 		return ""
 	}

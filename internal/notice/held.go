@@ -6,6 +6,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -13,13 +14,13 @@ import (
 // HeldByClock is about a reload that waits until a certain time. Opens is that time, empty if it is
 // unknown.
 func HeldByClock(w *workload.Workload, src source.Key, why, opens string) Notice {
-	return heldUntil(w, src, why, opens, "how-to/when-reloads-happen.md")
+	return heldUntil(w, src, why, opens, buildinfo.Doc("how-to/when-reloads-happen.md"))
 }
 
 // HeldByFreeze is about a reload that waits until a freeze ends. Ends is that time, empty if it is
 // unknown.
 func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice {
-	return heldUntil(w, src, why, ends, "how-to/freeze-reloads.md")
+	return heldUntil(w, src, why, ends, buildinfo.Doc("how-to/freeze-reloads.md"))
 }
 
 // HeldByJudge is about a reload that a program outside of the cluster lets wait.
@@ -33,7 +34,7 @@ func heldUntil(w *workload.Workload, src source.Key, why, until, page string) No
 	if until != "" {
 		text = fmt.Sprintf("The reload for %s '%s' waits until %s, because %s. ", src.Kind, src.Name, until, why)
 	}
-	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc(page))
+	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+page)
 }
 
 // Held is about a reload that waits because its workload was reloaded too often. Writer is the
@@ -60,6 +61,20 @@ func Held(w *workload.Workload, often Often, writer, why string, until time.Time
 func Overridden(w *workload.Workload, src source.Key, why string, at, expires time.Time) Notice {
 	n := warning(w, GateOverridden, fmt.Sprintf("The reload for %s '%s' starts now, although a gate is closed (%s): the certificate that the Pods have expires at %s, and from %s no gate holds its replacement. See %s",
 		src.Kind, src.Name, why, expires.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), buildinfo.Doc("how-to/when-reloads-happen.md#certificates-do-not-wait")))
+	n.Alert = true
+	return n
+}
+
+// PodsOutOfDate is about changes of a workload that only users reload. Why explains that it is one.
+func PodsOutOfDate(w *workload.Workload, changes []reload.Concern, why string) Notice {
+	const most = 3
+	var names []string
+	for i := range changes {
+		key := changes[len(changes)-1-i].Source.Key
+		names = append(names, fmt.Sprintf("%s '%s'", key.Kind, key.Name))
+	}
+	n := warning(w, OutOfDate, fmt.Sprintf("Pods of this %s use previous data of %s, and %s%s. See %s",
+		w.Key.Object(), listed(names, most), why, restartHint(w), buildinfo.Doc("how-to/notify.md")))
 	n.Alert = true
 	return n
 }

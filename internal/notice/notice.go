@@ -32,6 +32,7 @@ const (
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
 	GateOverridden    = "GateOverridden"
+	OutOfDate         = "OutOfDate"
 	WavesStopped      = "WavesStopped"
 	ReloadsHalted     = "ReloadsHalted"
 	Resumed           = "Resumed"

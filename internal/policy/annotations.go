@@ -23,18 +23,10 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 	for i, kind := range source.Kinds() {
 		policy.kinds[i] = r.kind(kind)
 	}
-	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(), r.pause(), r.churn("the workload"), r.rollout()
-	policy.wave, policy.window = r.wave(), r.window("the workload")
+	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(onWorkload), r.pause(), r.churn("the workload"), r.rollout()
+	policy.wave, policy.window, policy.mode = r.wave(), r.window("the workload"), r.mode(onWorkload)
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
-}
-
-// ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
-func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
-	r := policyReader{own: annotations.Written{Values: own}}
-	waves, problems := annotations.ReadWaves(own, false)
-	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), waves: waves.Keep()}
-	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }
 
 // policyReader collects the problems.
@@ -130,15 +122,15 @@ func (r *policyReader) toggle(from annotations.Written, key string) toggle {
 	}
 }
 
-func (r *policyReader) settle() setDuration {
-	return r.duration(annotations.Settle, 0, "a duration of zero or more such as 3s")
+func (r *policyReader) settle(on place) setDuration {
+	return r.duration(annotations.Settle, 0, "a duration of zero or more such as 3s", on)
 }
 
 func (r *policyReader) pause() setDuration {
-	return r.duration(r.names.PausePeriod, 1, "a duration above zero such as 5m")
+	return r.duration(r.names.PausePeriod, 1, "a duration above zero such as 5m", onWorkload)
 }
 
-func (r *policyReader) duration(key string, least time.Duration, right string) setDuration {
+func (r *policyReader) duration(key string, least time.Duration, right string, on place) setDuration {
 	from := r.preferred(key)
 	text, ok := from.Values[key]
 	if !ok {
@@ -149,7 +141,7 @@ func (r *policyReader) duration(key string, least time.Duration, right string) s
 		r.refuse(from, key, text, "has no effect; write %s", right)
 		return setDuration{}
 	}
-	return setDuration{value: value, set: true}
+	return setDuration{value: value, on: on.orTemplate(from)}
 }
 
 // churn reads the limit of an object, named for users.

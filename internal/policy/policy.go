@@ -14,6 +14,10 @@ type Policy struct {
 	// kinds are in the order of the table of sources.
 	kinds [source.KindCount]kindPolicy
 
+	// byDefault is whether the annotations of the namespace opt in workloads whose own annotations
+	// do not decide that.
+	byDefault  toggle
+	mode       setMode
 	settle     setDuration
 	pause      setDuration
 	churn      setLimit
@@ -46,9 +50,10 @@ const (
 	on
 )
 
+// setDuration is a duration with the object whose annotation sets it, if any does.
 type setDuration struct {
 	value time.Duration
-	set   bool
+	on    place
 }
 
 // setLimit is a limit with the object whose annotation sets it.
@@ -82,12 +87,15 @@ func (s RolloutStrategy) String() string {
 
 // Settle returns the settle period of the workload, if its annotations set one.
 func (p Policy) Settle() (time.Duration, bool) {
-	return p.settle.value, p.settle.set
+	return p.settle.value, p.settle.on != nowhere
 }
+
+// SettleBy returns what sets the settle period of the workload, if its annotations do.
+func (p *Policy) SettleBy() string { return annotations.Settle + " on " + p.settle.on.String() }
 
 // PausePeriod returns how long a Deployment stays paused after a reload, if at all.
 func (p Policy) PausePeriod() (time.Duration, bool) {
-	return p.pause.value, p.pause.set
+	return p.pause.value, p.pause.on != nowhere
 }
 
 // Wave returns the wave of the workload.
@@ -122,7 +130,7 @@ func NoPolicy() Policy {
 	return p
 }
 
-// ByItself is the policy without --auto-reload-all.
+// ByItself is the policy without the defaults of its namespace and --auto-reload-all.
 func (p Policy) ByItself() Policy {
 	for i := range p.kinds {
 		if k := &p.kinds[i]; k.auto == unset && k.typed == unset {
@@ -138,10 +146,13 @@ func (p Policy) Over(below Policy) Policy {
 	for i := range p.kinds {
 		p.kinds[i] = p.kinds[i].over(below.kinds[i])
 	}
-	if !p.settle.set {
+	if p.settle.on == nowhere {
 		p.settle = below.settle
 	}
-	if !p.pause.set {
+	if p.mode.on == nowhere {
+		p.mode = below.mode
+	}
+	if p.pause.on == nowhere {
 		p.pause = below.pause
 	}
 	if !p.churn.set {
@@ -173,12 +184,15 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
+	return p.SameSources(other) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to
 // reload.
 func (p Policy) SameSources(other Policy) bool {
+	if p.byDefault != other.byDefault {
+		return false
+	}
 	for _, kind := range source.Kinds() {
 		if !p.of(kind).equal(other.of(kind)) {
 			return false
@@ -192,7 +206,7 @@ func (p Policy) SameSources(other Policy) bool {
 func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
 	for _, kind := range source.Kinds() {
 		now, before := p.of(kind), earlier.of(kind)
-		if now.search && !before.search || now.optedIn(autoReloadAll) != 0 && before.optedIn(autoReloadAll) == 0 ||
+		if now.search && !before.search || now.optedIn(p.ruleByDefault(autoReloadAll)) != 0 && before.optedIn(earlier.ruleByDefault(autoReloadAll)) == 0 ||
 			!now.excluded.HasAll(before.excluded) || !before.entries.HasAll(now.entries) {
 			return true
 		}
@@ -278,7 +292,7 @@ func (p Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry)
 func (p Policy) SearchesForNothingIfAll() bool {
 	searches := false
 	for _, kind := range p.kinds {
-		if kind.search && (kind.auto == on || kind.optedIn(true) == 0) {
+		if kind.search && (kind.auto == on || kind.optedIn(RuleAutoAll) == 0) {
 			return false
 		}
 		searches = searches || kind.search

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -10,7 +11,7 @@ import (
 type Rule uint8
 
 // The rules, in the order in which they are checked. The first three exclude a source, the next
-// five select it. The others describe what was missing.
+// six select it. The others describe what was missing.
 const (
 	RuleUnselected Rule = iota + 1
 	RuleIgnored
@@ -20,12 +21,14 @@ const (
 	RuleSearch
 	RuleAuto
 	RuleTypedAuto
+	RuleAutoNamespace
 	RuleAutoAll
 
 	RuleNoEntryMatches
 	RuleNotReferred
 	RuleNoMatchAnnotation
 	RuleOptedOut
+	RuleNamespaceOptedOut
 	RuleNotOptedIn
 )
 
@@ -47,6 +50,8 @@ func (r Rule) String() string {
 		return "auto"
 	case RuleTypedAuto:
 		return "auto for its kind"
+	case RuleAutoNamespace:
+		return annotations.AutoOfNamespace + " on the namespace"
 	case RuleAutoAll:
 		return "--auto-reload-all"
 	case RuleNoEntryMatches:
@@ -57,6 +62,8 @@ func (r Rule) String() string {
 		return "the workload has the search annotation, but the source lacks the match annotation"
 	case RuleOptedOut:
 		return "the workload opts out by auto"
+	case RuleNamespaceOptedOut:
+		return "the namespace opts out by " + annotations.AutoOfNamespace
 	case RuleNotOptedIn:
 		return "the workload is not opted in"
 	default:
@@ -79,7 +86,7 @@ type Verdict struct {
 // whether workloads are opted in by default.
 func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
 	policy := p.of(src.Kind)
-	optedIn := policy.optedIn(autoReloadAll)
+	optedIn := policy.optedIn(p.ruleByDefault(autoReloadAll))
 
 	switch {
 	case ann.Unselected:
@@ -105,6 +112,8 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 		return Verdict{Rule: RuleNoMatchAnnotation}
 	case policy.auto == off || policy.typed == off:
 		return Verdict{Rule: RuleOptedOut}
+	case autoReloadAll && p.byDefault == off:
+		return Verdict{Rule: RuleNamespaceOptedOut}
 	default:
 		return Verdict{Rule: RuleNotOptedIn}
 	}
@@ -112,9 +121,10 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 
 // OptedIn reports whether any source could concern the workload.
 func (p Policy) OptedIn(autoReloadAll bool) bool {
+	byDefault := p.ruleByDefault(autoReloadAll)
 	for _, kind := range source.Kinds() {
 		policy := p.of(kind)
-		if policy.entries != nil || policy.search || policy.optedIn(autoReloadAll) != 0 {
+		if policy.entries != nil || policy.search || policy.optedIn(byDefault) != 0 {
 			return true
 		}
 	}
@@ -122,15 +132,16 @@ func (p Policy) OptedIn(autoReloadAll bool) bool {
 }
 
 // optedIn returns the rule that opts the workload in for all its references, or none. The general
-// annotation takes precedence over the one for a kind only if it is true.
-func (k kindPolicy) optedIn(autoReloadAll bool) Rule {
+// annotation takes precedence over the one for a kind only if it is true. By default, the given rule
+// applies.
+func (k kindPolicy) optedIn(byDefault Rule) Rule {
 	switch {
 	case k.auto == on:
 		return RuleAuto
 	case k.typed == on:
 		return RuleTypedAuto
-	case k.auto == unset && k.typed == unset && autoReloadAll:
-		return RuleAutoAll
+	case k.auto == unset && k.typed == unset:
+		return byDefault
 	default:
 		return 0
 	}

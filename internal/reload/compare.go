@@ -193,7 +193,8 @@ func (f *Facts) beforeUs(c *Concern) bool {
 // beforeAll reports whether the data is from before all workloads were opted in, for a workload
 // that was not opted in otherwise and was never reloaded.
 func (f *Facts) beforeAll(c *Concern, base base) bool {
-	return c.Verdict.Rule == policy.RuleAutoAll && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(f.Coverage.AllSince)
+	since, _ := f.allSince()
+	return isByDefault(c) && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
 }
 
 // mayHaveChanged is for a source of which the ledger only shows that a source of its kind changed,

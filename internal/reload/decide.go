@@ -54,6 +54,9 @@ type Facts struct {
 	// SelectedAt is the earliest time at which the namespace of the workload was provably selected;
 	// zero if all namespaces are.
 	SelectedAt time.Time
+	// OptedInByNamespaceAt is the earliest time since which the annotations of the namespace provably
+	// opt in its workloads; zero if they do not, or if nothing proves one.
+	OptedInByNamespaceAt time.Time
 	// Pods are nil until they were listed.
 	Pods *Pods
 	// Now is the time by the clock of the controller; zero if no time counts as the future.
@@ -86,6 +89,8 @@ type Settings struct {
 	Defaults policy.Policy
 	// Window are the windows in which workloads may be reloaded, unless annotations set others.
 	Window string
+	// Mode is what follows from a change, unless annotations set something else.
+	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations set something
 	// else.
 	Waves annotations.Waves

@@ -1,7 +1,9 @@
 package reload
 
 import (
+	"crypto/sha256"
 	"maps"
+	"slices"
 
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -11,7 +13,10 @@ import (
 // ledger gets a digest for each changed source that no data has. Otherwise, after a restart of the
 // controller, a source that has its previous data again would look unchanged, although Pods may
 // have started with the other data meanwhile.
-func (f *Facts) Defer(d *Decision) (Decision, bool) {
+//
+// If note is true, the ledger also records that a user is notified of these changes, so that each
+// of them is notified once.
+func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	base := f.base()
 	next := base.ledger
 	next.Entries, next.Aggregates = maps.Clone(next.Entries), maps.Clone(next.Aggregates)
@@ -28,7 +33,10 @@ func (f *Facts) Defer(d *Decision) (Decision, bool) {
 			next.Entries[key] = digest.Digest{}
 		}
 	}
-	needed := base.restore || next.Content() != base.ledger.Content()
+	if note {
+		next.Noted = noteOf(d.Changes)
+	}
+	needed := base.restore || next.Noted != base.ledger.Noted || next.Content() != base.ledger.Content()
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
 }
@@ -47,4 +55,19 @@ func (f *Facts) IsDeferred() bool {
 		}
 	}
 	return false
+}
+
+// noteOf is a digest of changes.
+func noteOf(changes []Concern) digest.Digest {
+	changes = slices.Clone(changes)
+	slices.SortFunc(changes, CompareConcerns)
+	e := digest.NewEncoder(sha256.New())
+	e.Begin('n')
+	for i := range changes {
+		src := &changes[i].Source
+		e.Text(src.Key.Kind.String())
+		e.Text(src.Key.Name)
+		e.Write(src.Digest[:])
+	}
+	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])
 }

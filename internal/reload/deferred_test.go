@@ -12,7 +12,7 @@ func decided(t *testing.T, f Facts) Decision {
 	if d.Action != Reload || d.Found {
 		return d
 	}
-	held, needed := f.Defer(&d)
+	held, needed := f.Defer(&d, false)
 	if !needed {
 		return d
 	}

@@ -100,7 +100,7 @@ type WorkloadSeen struct {
 // Widen records that the annotations select more sources since a version. Before is the earlier
 // policy.
 func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
-	w.Policy = version
+	w.Policy = max(w.Policy, version) // the watch of namespaces may lag behind
 	if w.Earlier == nil {
 		w.Earlier = &before
 	}

@@ -84,8 +84,10 @@ func (f *Facts) beforeAdoption(c *Concern) bool {
 // and this installation covered both. It returns false if nothing proves one.
 func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 	optedIn := f.Workload.OptedInAt
-	// If the annotations opt in now, --auto-reload-all may have covered the workload before.
-	if all := f.Coverage.AllSince; f.AutoReloadAll && !all.IsZero() && len(c.Uses) > 0 && (optedIn.IsZero() || all.Before(optedIn)) || c.Verdict.Rule == policy.RuleAutoAll {
+	// If the annotations of the workload opt in now, its namespace or --auto-reload-all may have
+	// covered it before.
+	all, covers := f.allSince()
+	if covers && !all.IsZero() && len(c.Uses) > 0 && (optedIn.IsZero() || all.Before(optedIn)) || isByDefault(c) {
 		optedIn = all
 	}
 	if optedIn.IsZero() {
@@ -97,6 +99,21 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 		}
 	}
 	return optedIn, true
+}
+
+// allSince is since when workloads are opted in unless they opt out, and whether they are: the
+// namespace decides that, or else the flag.
+func (f *Facts) allSince() (since time.Time, covers bool) {
+	if optedIn, decides := f.Workload.Policy.OptedInByNamespace(); decides {
+		return f.OptedInByNamespaceAt, optedIn
+	}
+	return f.Coverage.AllSince, f.AutoReloadAll
+}
+
+// isByDefault reports whether a source concerns the workload only because the workload does not opt
+// out.
+func isByDefault(c *Concern) bool {
+	return c.Verdict.Rule == policy.RuleAutoAll || c.Verdict.Rule == policy.RuleAutoNamespace
 }
 
 // optedInBefore reports whether the workload was opted in for a source before that was created. If

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -19,6 +20,19 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 			f.Workload.OptedInAt, f.AutoReloadAll, f.Concerns[0].Verdict.Rule = time.Time{}, true, policy.RuleAutoAll
 			if second != 0 {
 				f.Coverage.AllSince = at(second)
+			}
+		}
+	}
+	namespace := func(second, itself int64) func(*Facts) {
+		return func(f *Facts) {
+			defaults, _ := policy.ParseNamespace(map[string]string{annotations.AutoOfNamespace: "true"}, annotations.DefaultNames())
+			f.Workload.Policy, f.Workload.OptedInAt = policy.Policy{}.Under(defaults), time.Time{}
+			f.Concerns[0].Verdict.Rule = policy.RuleAutoNamespace
+			if second != 0 {
+				f.OptedInByNamespaceAt = at(second)
+			}
+			if itself != 0 {
+				f.Workload.OptedInAt = at(itself)
 			}
 		}
 	}
@@ -42,6 +56,10 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		"all were opted in before":                                  {edited().with(all(79)), Reload, 0},
 		"all were opted in later":                                   {edited().with(all(81)), Record, 0},
 		"all are opted in, nothing tells since when":                {edited().with(all(0)), Record, 0},
+		"its namespace opted in before":                             {edited().with(namespace(79, 0)), Reload, 0},
+		"its namespace opted in later":                              {edited().with(namespace(81, 0)), Record, 0},
+		"its namespace opts in, nothing tells since when":           {edited().with(namespace(0, 0)), Record, 0},
+		"its namespace opted in later, and it for Secrets before":   {edited().with(namespace(81, 79)), Record, 0},
 		"a label may be all that was written":                       {edited().with(mixed), Record, 1},
 		"the same, and no pod is older":                             {edited().with(mixed).pods(1, 90), Record, 0},
 		"the same, and the pods were not asked yet":                 {edited().with(mixed).with(func(f *Facts) { f.Pods = nil }), ListPods, 0},

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // Namespace contains the relevant fields of a namespace.
@@ -20,12 +22,24 @@ type Namespace struct {
 	// in the annotations that set them.
 	Defaults policy.Policy
 	Problems []annotations.Problem
+	// OptsInSince is the newest time of a field manager that owns the annotation that opts in its
+	// workloads; zero if there is none.
+	OptsInSince time.Time
 }
 
-// ReadNamespace reads the relevant fields of a namespace.
-func ReadNamespace(ns *metav1.ObjectMeta, names annotations.Names) Namespace {
-	defaults, problems := policy.ParseNamespace(ns.Annotations, names)
-	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
+// ReadNamespace reads the relevant fields of a namespace. It sets no defaults if the controller
+// watches certain namespaces only, because that one cannot read them.
+func (s *Settings) ReadNamespace(ns *metav1.ObjectMeta) Namespace {
+	defaults, problems := policy.ParseNamespace(ns.Annotations, s.Names)
+	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Problems: problems}
+	if !s.WatchesNamespaces() {
+		return known
+	}
+	known.Defaults = defaults
+	if _, decides := defaults.OptedInByNamespace(); decides {
+		known.OptsInSince = source.LastWrite(ns, annotations.AutoOfNamespace)
+	}
+	return known
 }
 
 // LeftOut is why the workloads of a namespace are not reconciled.

@@ -37,6 +37,8 @@ type Settings struct {
 	Churn policy.Limit
 	// Window are the windows in which workloads may be reloaded.
 	Window string
+	// Mode is what follows from a change.
+	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other.
 	Waves annotations.Waves
 	// Halt is how many of the latest reloads have to fail until no further one starts.
@@ -70,7 +72,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
-	f.Waves, f.Window = s.Waves, s.Window
+	f.Waves, f.Window, f.Mode = s.Waves, s.Window, s.Mode
 }
 
 // SettlePeriod is the settle period of a workload.

@@ -3,8 +3,6 @@ package state
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -19,36 +17,9 @@ func (s *State) PutNamespace(name string, terminating bool) {
 	s.terminating[name] = struct{}{}
 }
 
-// Defaults are what the annotations of a namespace set for its workloads, and the mistakes in them.
-type Defaults struct {
-	Policy   policy.Policy
-	Problems []annotations.Problem
-}
-
-// PutDefaults stores the defaults of a namespace. It returns the earlier ones, and whether another
-// value is set now.
-func (s *State) PutDefaults(namespace string, now Defaults) (before Defaults, differs bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before = s.defaults[namespace]
-	differs = !before.Policy.Equal(now.Policy)
-	if !now.Policy.Equal(policy.Policy{}) || len(now.Problems) > 0 {
-		s.defaults[namespace] = now
-	} else {
-		delete(s.defaults, namespace)
-	}
-	return before, differs
-}
-
-// Defaults returns what the annotations of a namespace set for its workloads.
-func (s *State) Defaults(namespace string) policy.Policy {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.defaults[namespace].Policy
-}
-
 // KeepNamespaces forgets the namespaces that a complete snapshot did not name.
 func (s *State) KeepNamespaces(exists func(name string) bool) {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.terminating {
@@ -66,6 +37,7 @@ func (s *State) KeepNamespaces(exists func(name string) bool) {
 			delete(s.defaults, name)
 		}
 	}
+	s.inheritPending()
 }
 
 // selection is since when a namespace is selected.

@@ -37,8 +37,10 @@ type State struct {
 	selected map[string]selection
 	// waved is, by namespace, how many workloads have a wave other than 0.
 	waved map[string]int
-	// defaults are what annotations of namespaces set for their workloads.
-	defaults map[string]Defaults
+	// defaults are what annotations of namespaces set for their workloads. DefaultsPending reports
+	// whether workloads may lack them, because the snapshot of the namespaces is not complete.
+	defaults        map[string]Defaults
+	defaultsPending bool
 }
 
 // New returns an empty state.
@@ -98,7 +100,8 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 		return reload.Facts{}, nil, false
 	}
 	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, Settings: reload.Settings{AutoReloadAll: s.autoReloadAll}}
-	f.Defaults = s.defaults[key.Namespace].Policy
+	defaults := s.defaults[key.Namespace]
+	f.Defaults, f.OptedInByNamespaceAt = defaults.Policy, defaults.OptsInSince
 	if in, selected := s.selected[key.Namespace]; selected {
 		f.SelectedAt = in.at
 		if in.version > f.Seen.Policy {

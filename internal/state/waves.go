@@ -84,8 +84,9 @@ func (s *State) alone(key workload.Key, src source.Key) (reload.Facts, bool) {
 	if _, owned := s.rolledOwner(&w.Workload); owned {
 		return reload.Facts{}, false
 	}
+	defaults := s.defaults[key.Namespace]
 	return reload.Facts{
-		Workload: w.Workload, Seen: w.seen, Remembered: w.remembered,
-		Settings: reload.Settings{AutoReloadAll: s.autoReloadAll, Defaults: s.defaults[key.Namespace].Policy},
+		Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, OptedInByNamespaceAt: defaults.OptsInSince,
+		Settings: reload.Settings{AutoReloadAll: s.autoReloadAll, Defaults: defaults.Policy},
 	}, true
 }

@@ -88,15 +88,15 @@ func (s *State) dropTemplateUser(key workload.Key) []workload.Key {
 	return nil
 }
 
-// WithTemplateUsers returns a workload with the policy of its template users. It counts as rolled
-// out only if their Pods are up to date, too.
-func (s *State) WithTemplateUsers(w workload.Workload) workload.Workload {
+// Complete returns a workload with the policy of its template users, and with the defaults of its
+// namespace. It counts as rolled out only if the Pods of its template users are up to date, too.
+func (s *State) Complete(w workload.Workload) workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.withTemplateUsers(w)
+	return s.complete(w)
 }
 
-func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
+func (s *State) complete(w workload.Workload) workload.Workload {
 	// The first by name comes last, so that its progress takes precedence.
 	rests := true
 	var users []policy.TemplateUser
@@ -117,7 +117,7 @@ func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
 			rests = user.RolledOut && observed
 		}
 	}
-	w.Policy = w.Policy.WithTemplateUsers(users)
+	w.Policy = w.Policy.WithTemplateUsers(users).Under(s.defaults[w.Key.Namespace].Policy)
 	return w
 }
 
@@ -155,7 +155,7 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 		itself.RolledOut, itself.Progress, itself.Pausable = known.own.rolledOut, known.own.progress, known.own.pausable
 	}
 	known.own = s.ownOf(&itself)
-	w := s.withTemplateUsers(itself)
+	w := s.complete(itself)
 	next := *known
 	next.Workload, next.links = w, linksOf(&w, s.autoReloadAll)
 	linked := s.relink(known, &next)

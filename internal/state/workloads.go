@@ -81,8 +81,11 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	if same != nil && overtaken(version, VersionOf(same.ResourceVersion), live) {
 		return false
 	}
+	if same != nil && s.defaultsPending {
+		s.inheritDefaults(same, 0) // the object has not changed in that
+	}
 	itself := s.ownOf(&w)
-	w = s.withTemplateUsers(w)
+	w = s.complete(w)
 	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	next.ranks.current = rank
 	if same != nil {

@@ -79,7 +79,7 @@ func follow(t *testing.T) *tutorial {
 	u.must(err)
 	u.must(u.own.Mark(ctx))
 	// Each marker is an alert too, and the receiver is to get all of them one by one.
-	u.must(u.own.Delete(ctx, harness.Ref{Kind: "deployment", Name: "marker-secret"}))
+	u.must(u.own.Delete(ctx, harness.Ref{Kind: "statefulset", Name: "marker-secret"}))
 	u.shop, err = s.Harness.NamedNamespace(ctx, "shop")
 	u.must(err)
 	t.Cleanup(func() {
@@ -145,7 +145,7 @@ func (u *tutorial) expect(want seen) {
 	u.must(u.own.Quiet(u.ctx))
 	u.quiets++
 	// Alerts come in the order of the reloads, so those about the markers are the last.
-	marker := regexp.MustCompile(`\*marker-configmap\* of type \*Deployment\*`)
+	marker := regexp.MustCompile(`\*marker-configmap\* of type \*StatefulSet\*`)
 	u.must(harness.Await(u.ctx, "the alerts about the markers", func(context.Context) error {
 		if u.receiver.Count(marker) < 2*u.quiets {
 			return fmt.Errorf("the receiver has %q", u.receiver.Bodies())
@@ -159,7 +159,7 @@ func (u *tutorial) expect(want seen) {
 	u.must(err)
 	got.pods, err = u.shop.Made(u.ctx, web)
 	u.must(err)
-	others := regexp.MustCompile(`\*(marker-configmap|beside)\* of type \*Deployment\*`)
+	others := regexp.MustCompile(`\*(marker-configmap\* of type \*StatefulSet|beside\* of type \*Deployment)\*`)
 	alerts := slices.DeleteFunc(u.receiver.Bodies(), others.MatchString)
 	got.alerts = len(alerts)
 	if got != want {

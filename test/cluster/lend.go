@@ -64,22 +64,23 @@ func (l *Lender) answer(conn net.Conn) {
 	_ = json.NewEncoder(conn).Encode(answer) // a process that has ended needs no answer
 }
 
-// Close ends the cluster if there is one, and returns the processor time that it used. An error
-// says which component has ended by itself.
-func (l *Lender) Close() (used time.Duration, err error) {
+// Close ends the cluster if there is one, and returns the processor time that each component used.
+// An error says which component has ended by itself.
+func (l *Lender) Close() (used map[string]time.Duration, err error) {
 	_ = l.listener.Close()
 	l.cancel()
 	l.answers.Wait()
 	if !l.asked {
-		return 0, nil
+		return nil, nil
 	}
 	c, err := l.started()
 	if err != nil {
-		return 0, nil //nolint:nilerr // who asked was answered with it
+		return nil, nil //nolint:nilerr // who asked was answered with it
 	}
 	err = errors.Join(c.Check(), c.Stop())
+	used = map[string]time.Duration{}
 	for _, p := range c.procs {
-		used += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		used[p.name] += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
 	return used, err
 }

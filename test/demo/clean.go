@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/reroll-dev/reroll/test/harness"
 )
 
 // clean ends what was started. What happened before counts more than what goes wrong here.
@@ -39,7 +37,6 @@ func (d *demo) clean() error {
 // lookAround says how to go on by hand.
 func (d *demo) lookAround(existingContext string) {
 	kubectl := "kubectl -n " + d.namespace.Name
-	edit := harness.Ref{Kind: "configmap", Name: greeting}
 	fmt.Println("\nEverything is left running. What Reroll counts, and whether it is ready:")
 	if d.controller != nil {
 		fmt.Printf("  curl -s http://%s/metrics | grep ^reloader_\n  curl -s http://%s/readyz\n", d.controller.Address(), d.controller.Address())
@@ -51,6 +48,6 @@ func (d *demo) lookAround(existingContext string) {
 		kubectl += " --context " + existingContext
 	}
 	fmt.Println("  " + kubectl + " get deployments,replicasets,pods,events")
-	fmt.Printf("  %s patch %s %s -p '{\"data\":{%q:\"good evening\"}}'\n", kubectl, edit.Kind, edit.Name, key)
+	fmt.Printf("  %s patch %s %s -p '{\"data\":{%q:%q}}'\n", kubectl, d.source.Kind, d.source.Name, d.key, d.next)
 	fmt.Println("To end it: make cluster-down")
 }

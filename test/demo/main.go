@@ -1,5 +1,6 @@
 // Command demo shows what Reroll does: a cluster, the controller with the permissions that it ships
-// with, the example of examples/first-steps, one edit, and what comes of it.
+// with, the example of examples/first-steps, one edit, and what comes of it. With -waves it plays
+// examples/waves, where bad data stops at the canary.
 package main
 
 import (
@@ -25,6 +26,7 @@ type options struct {
 	keep    bool   // leave everything running
 	context string // of the user's kubeconfig, in the place of a throwaway cluster
 	example string
+	waves   bool // play examples/waves
 	// simulated asks for pods without containers, also where a throwaway cluster can run some.
 	simulated bool
 	inner     bool // this is the process that keeps it running
@@ -36,7 +38,8 @@ func main() {
 	var opts options
 	flag.BoolVar(&opts.keep, "keep", false, "leave everything running at the end")
 	flag.StringVar(&opts.context, "context", "", "use this context of the kubeconfig, and a namespace of its own there")
-	flag.StringVar(&opts.example, "example", "examples/first-steps/first-steps.yaml", "the manifest to play")
+	flag.StringVar(&opts.example, "example", "", "the manifest to play; by default that of examples/first-steps, or of examples/waves")
+	flag.BoolVar(&opts.waves, "waves", false, "play how bad data stops at a canary, on a throwaway cluster")
 	flag.BoolVar(&opts.simulated, "simulated", false, "run no containers, also where they could run")
 	flag.BoolVar(&opts.inner, "inner", false, "used by -keep")
 	// More than a start of the cluster is given, and far more than any other step takes.
@@ -54,6 +57,9 @@ func main() {
 }
 
 func run(opts options) (code int, err error) {
+	if opts.waves && opts.context != "" {
+		return 1, errors.New("the demo of waves plays on a throwaway cluster alone: leave out the context")
+	}
 	if opts.context == "" {
 		if err := cluster.Supported(); err != nil {
 			return 1, err
@@ -78,17 +84,17 @@ func run(opts options) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	d := &demo{example: opts.example, own: opts.context == ""}
+	d := &demo{program: newProgram(&opts), binary: binary, own: opts.context == ""}
 	if d.own {
 		d.real = !opts.simulated && cluster.RealNodesSupported() == nil
 		if err := d.build(ctx); err != nil {
 			return 1, err
 		}
 	}
-	fmt.Println("Two Deployments use one ConfigMap. They differ in one annotation.")
+	fmt.Println(d.title)
 	d.story = story.New(os.Stdout)
 	defer func() { err = errors.Join(err, d.clean()) }()
-	played := d.perform(ctx, opts, binary)
+	played := d.perform(ctx, opts)
 	if !opts.keep || d.namespace == nil || ctx.Err() != nil {
 		return 0, played
 	}
@@ -107,11 +113,11 @@ func run(opts options) (code int, err error) {
 }
 
 // perform plays, and shows what the controller said if that does not end well.
-func (d *demo) perform(ctx context.Context, opts options, binary string) error {
+func (d *demo) perform(ctx context.Context, opts options) error {
 	playing, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	go d.story.Watch(playing, opts.patience, giveUp)
-	err := d.play(playing, ctx, opts.context, binary, giveUp)
+	err := d.play(playing, ctx, opts.context, giveUp)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("it was interrupted while it waited for %s", d.story.Expecting())
 	}

@@ -27,13 +27,39 @@ const (
 	newValue = "good morning"
 )
 
+// program is what is played.
+type program struct {
+	title   string
+	example string // the manifest
+	// source is edited, and who looks around may set its key to next.
+	source    harness.Ref
+	key, next string
+	acts      func(*demo) []func(context.Context) error
+}
+
+func newProgram(opts *options) program {
+	p := program{
+		title: "Two Deployments use one ConfigMap. They differ in one annotation.", example: "examples/first-steps/first-steps.yaml",
+		source: harness.Ref{Kind: "configmap", Name: greeting}, key: key, next: "good evening",
+		acts: func(d *demo) []func(context.Context) error { return []func(context.Context) error{d.apply, d.edit} },
+	}
+	if opts.waves {
+		p = wavesProgram()
+	}
+	if opts.example != "" {
+		p.example = opts.example
+	}
+	return p
+}
+
 // demo is one performance.
 type demo struct {
-	story   *story.Story
-	example string // the manifest that is played
-	own     bool   // the cluster is a throwaway one
-	real    bool   // its pods run containers
-	end     context.CancelFunc
+	program
+	story  *story.Story
+	binary string // of the controller
+	own    bool   // the cluster is a throwaway one
+	real   bool   // its pods run containers
+	end    context.CancelFunc
 
 	place      place
 	client     kubernetes.Interface
@@ -43,14 +69,15 @@ type demo struct {
 
 // play goes through the steps. The context living bounds what outlives them, when it is to be kept
 // running.
-func (d *demo) play(ctx, living context.Context, existingContext, binary string, giveUp context.CancelCauseFunc) error {
-	for _, step := range []func() error{
-		func() error { return d.openCluster(ctx, living, existingContext) },
-		func() error { return d.startController(ctx, binary, giveUp) },
-		func() error { return d.apply(ctx) },
-		func() error { return d.edit(ctx) },
-	} {
-		if err := step(); err != nil {
+func (d *demo) play(ctx, living context.Context, existingContext string, giveUp context.CancelCauseFunc) error {
+	if err := d.openCluster(ctx, living, existingContext); err != nil {
+		return err
+	}
+	if err := d.startController(ctx, giveUp); err != nil {
+		return err
+	}
+	for _, act := range d.acts(d) {
+		if err := act(ctx); err != nil {
 			return err
 		}
 	}
@@ -101,7 +128,7 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	return nil
 }
 
-func (d *demo) startController(ctx context.Context, binary string, giveUp context.CancelCauseFunc) error {
+func (d *demo) startController(ctx context.Context, giveUp context.CancelCauseFunc) error {
 	d.story.Expect("the controller to be ready")
 	path, err := harness.ShippedManifest()
 	if err != nil {
@@ -111,7 +138,7 @@ func (d *demo) startController(ctx context.Context, binary string, giveUp contex
 	if err != nil {
 		return err
 	}
-	installation, err := d.namespace.Install(ctx, manifest, binary)
+	installation, err := d.namespace.Install(ctx, manifest, d.binary)
 	if err != nil {
 		return err
 	}

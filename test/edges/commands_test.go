@@ -31,7 +31,7 @@ func (p *place) command(words ...string) *exec.Cmd {
 	kubeconfig, err := p.Cluster.ServiceAccountKubeconfig(p.ctx, p.ns.Name, account)
 	p.must(err)
 	cmd := exec.CommandContext(p.ctx, binary, append(words, "--namespace="+p.ns.Name)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, harness.RaceDetector)
 	return cmd
 }
 
@@ -210,7 +210,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 		// A completion gives up after three seconds, and completes nothing then.
 		p.must(harness.Await(p.ctx, fmt.Sprintf("%q of %q", text, words), func(context.Context) error {
 			cmd := exec.CommandContext(p.ctx, clients.Kubectl, words...)
-			cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), "GORACE=halt_on_error=1", "PATH="+path+":"+os.Getenv("PATH"))
+			cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), harness.RaceDetector, "PATH="+path+":"+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()
 			if said := strings.Join(strings.Fields(string(out)), " "); cmd.ProcessState.ExitCode() != code || !strings.Contains(said, text) {
 				return fmt.Errorf("%w: %s", err, out)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/test/harness"
 )
 
 // A controller that watches all namespaces heeds the freeze of one, and only there. The freeze is
@@ -35,7 +37,7 @@ func (p *place) says(want string, words ...string) {
 	binary, err := p.Binary()
 	p.must(err)
 	cmd := exec.CommandContext(p.ctx, binary, append(words, "--controller-namespace="+p.ns.Name)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), "GORACE=halt_on_error=1")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), harness.RaceDetector)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
 		p.Fatalf("%v: %v\n%s", words, err, out)
 	}

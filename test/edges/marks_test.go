@@ -95,7 +95,7 @@ func (p *place) each(what string, wanted int, is func(*appsv1.Deployment) bool) 
 		w, err := p.Admin.AppsV1().Deployments(p.ns.Name).Watch(p.ctx, metav1.ListOptions{})
 		p.must(err)
 		for event := range w.ResultChan() {
-			if d, ok := event.Object.(*appsv1.Deployment); ok && !strings.HasPrefix(d.Name, "marker-") && is(d) {
+			if d, ok := event.Object.(*appsv1.Deployment); ok && is(d) {
 				are[d.Name] = true
 			}
 			if len(are) == wanted {

@@ -114,7 +114,7 @@ func (p *place) start(flags ...string) *harness.Controller {
 	p.must(p.ns.Mark(p.ctx))
 	for _, marker := range []string{"marker-configmap", "marker-secret"} {
 		// The quiet period is longer for what a tool manages, so the markers look as if one did.
-		p.must(p.ns.Label(p.ctx, harness.Ref{Kind: "deployment", Name: marker}, "app.kubernetes.io/managed-by=Helm"))
+		p.must(p.ns.Label(p.ctx, harness.Ref{Kind: "statefulset", Name: marker}, "app.kubernetes.io/managed-by=Helm"))
 	}
 	binary, err := p.Binary()
 	p.must(err)

@@ -11,8 +11,12 @@ import (
 	_ "github.com/reroll-dev/reroll/internal/cli"
 )
 
-// Build builds the controller into a folder and returns its path. With race it reports data races,
-// and ends at the first one (see Installation.Start).
+// RaceDetector is the variable for a program that was built with the race detector: it ends at the
+// first race, and does not sleep for the usual second before each exit.
+const RaceDetector = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
+
+// Build builds the controller into a folder and returns its path. With race it reports data races
+// (see RaceDetector).
 func Build(ctx context.Context, folder string, race bool) (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {

@@ -39,7 +39,7 @@ func (n *Namespace) RunContainer(ctx context.Context, pod *corev1.Pod, binary st
 		return nil, fmt.Errorf("run pod %s: %w", pod.Name, err)
 	}
 	c := &Container{Log: &Log{}, pod: pod, n: n, started: metav1.Now()}
-	if c.proc, err = startProcess(binary, args, append(env, "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), c.Log); err != nil {
+	if c.proc, err = startProcess(binary, args, append(env, "KUBECONFIG="+kubeconfig, RaceDetector), c.Log); err != nil {
 		return nil, err
 	}
 	return c, c.say(ctx, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: c.started}})

@@ -96,7 +96,7 @@ func (i *Installation) Launch(flags, env []string) (*Controller, error) {
 	}
 	args = append(args, "--listen-address=127.0.0.1:0", "--log-format=json")
 	args = append(args, flags...)
-	all := slices.Concat(manifestEnv, []string{"KUBECONFIG=" + i.kubeconfig, "GORACE=halt_on_error=1"})
+	all := slices.Concat(manifestEnv, []string{"KUBECONFIG=" + i.kubeconfig, RaceDetector})
 	if folder := os.Getenv("GOCOVERDIR"); folder != "" {
 		all = append(all, "GOCOVERDIR="+folder)
 	}

@@ -35,7 +35,7 @@ func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error
 		return nil, err
 	}
 	for _, name := range markers() {
-		if err := n.AwaitReady(ctx, Ref{Kind: "deployment", Name: name}); err != nil {
+		if err := n.AwaitReady(ctx, Ref{Kind: "statefulset", Name: name}); err != nil {
 			return nil, err
 		}
 	}

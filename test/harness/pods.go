@@ -83,7 +83,7 @@ func (p *Pods) start(pod *corev1.Pod) error {
 	run := &Controller{Log: &Log{}}
 	// All share one machine, so none can have the port that each would have in its pod.
 	args = append(args, "--listen-address=127.0.0.1:0", "--log-format=json")
-	if run.proc, err = startProcess(p.binary, args, append(env, "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), run.Log); err != nil {
+	if run.proc, err = startProcess(p.binary, args, append(env, "KUBECONFIG="+kubeconfig, RaceDetector), run.Log); err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -1,4 +1,5 @@
-// Package release_test makes a release twice, as two strangers would, and looks at what came out.
+// Package release_test makes a release twice, as a stranger and a maintainer would, and looks at
+// what came out.
 package release_test
 
 import (
@@ -14,13 +15,14 @@ import (
 
 const version = "0.0.1-test"
 
-// Each stranger has a clone in a folder of their own, and nothing from before: no cache of the
-// compiler, no unpacked modules. Of the modules only the packed files are shared, which go.sum
-// vouches for. It is made for the architecture at hand alone, since what could make a difference
-// does not depend on that and building takes minutes.
-func TestTwoStrangersMakeTheSameRelease(t *testing.T) {
-	first := made(t, filepath.Join(t.TempDir(), "a"))
-	second := made(t, filepath.Join(t.TempDir(), "somewhere", "else", "entirely"))
+// Both clones are in folders of their own. The stranger has nothing from before: no cache of the
+// compiler, no unpacked modules. Of the modules only the packed files are shared, and go.sum has
+// their sums. The maintainer uses the caches of this machine, in which anything may be. The release
+// is made for the architecture at hand alone, because nothing that could make a difference depends
+// on it, and to build takes minutes.
+func TestAStrangerMakesTheSameReleaseAsAMaintainer(t *testing.T) {
+	first := made(t, filepath.Join(t.TempDir(), "a"), withoutCaches(t))
+	second := made(t, filepath.Join(t.TempDir(), "somewhere", "else", "entirely"), nil)
 	for _, file := range []string{"checksums.txt", "image-digest.txt"} {
 		if diff := cmp.Diff(read(t, first, file), read(t, second, file)); diff != "" {
 			t.Errorf("%s differs between two clones:\n%s", file, diff)
@@ -77,21 +79,30 @@ func root(t *testing.T) string {
 }
 
 // made returns the folder of a release that was made from a fresh clone below dir.
-func made(t *testing.T, dir string) string {
+func made(t *testing.T, dir string, env []string) string {
 	t.Helper()
-	clone, caches, out := filepath.Join(dir, "reroll"), filepath.Join(dir, "caches"), filepath.Join(dir, "out")
-	for _, d := range []string{dir, filepath.Join(caches, "tmp")} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	clone, out := filepath.Join(dir, "reroll"), filepath.Join(dir, "out")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
 	}
-	modules := strings.TrimSpace(command(t, root(t), nil, "go", "env", "GOMODCACHE"))
 	command(t, dir, nil, "git", "clone", "--quiet", "--no-hardlinks", root(t), clone)
-	command(t, clone, []string{
-		"GOCACHE=" + filepath.Join(caches, "build"), "GOMODCACHE=" + filepath.Join(caches, "modules"), "TMPDIR=" + filepath.Join(caches, "tmp"),
-		"GOPROXY=file://" + filepath.Join(modules, "cache", "download"), "GOSUMDB=off", "GOFLAGS=-modcacherw",
-	}, "go", "run", "./tools/release", "-version", version, "-repository", "localhost/reroll", "-platforms", "linux/"+runtime.GOARCH, "-o", out)
+	command(t, clone, env, "go", "run", "./tools/release", "-version", version, "-repository", "localhost/reroll", "-platforms", "linux/"+runtime.GOARCH, "-o", out)
 	return out
+}
+
+// withoutCaches are the variables for a go command that finds nothing from before.
+func withoutCaches(t *testing.T) []string {
+	t.Helper()
+	caches := t.TempDir()
+	modules := strings.TrimSpace(command(t, root(t), nil, "go", "env", "GOMODCACHE"))
+	temporary := filepath.Join(caches, "tmp")
+	if err := os.Mkdir(temporary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"GOCACHE=" + filepath.Join(caches, "build"), "GOMODCACHE=" + filepath.Join(caches, "modules"), "TMPDIR=" + temporary,
+		"GOPROXY=file://" + filepath.Join(modules, "cache", "download"), "GOSUMDB=off", "GOFLAGS=-modcacherw",
+	}
 }
 
 func read(t *testing.T, dir, file string) string {

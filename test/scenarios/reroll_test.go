@@ -56,7 +56,7 @@ func reroll(ctx context.Context, s *step) error {
 			words = slices.Insert(words, at, "--namespace="+s.ns.Name)
 		}
 		cmd := exec.CommandContext(ctx, binary, words...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, harness.RaceDetector)
 		out, err := cmd.CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			return err

@@ -163,7 +163,7 @@ func (s *scenario) quiet(ctx context.Context) error {
 // quietDryRun goes by the lines of the log that say what would be rolled.
 func (s *scenario) quietDryRun(ctx context.Context) error {
 	return s.ns.QuietBy(ctx, func(marker harness.Ref) (int, error) {
-		return s.controller.Log.Count(regexp.MustCompile("would update '" + marker.Name + "' of type 'Deployment'")), nil
+		return s.controller.Log.Count(regexp.MustCompile("would update '" + marker.Name + "' of type 'StatefulSet'")), nil
 	})
 }
 

@@ -55,10 +55,12 @@ func described() map[string]annotation {
 // others are keys that are no field of it.
 func others() []row {
 	return []row{
-		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
+		{annotations.Settle, annotation{onWorkload + ", or namespace", "By users: the settle period of a workload, such as `10s`"}},
+		{annotations.AutoOfNamespace, annotation{"namespace", "By users: `true` opts in its workloads, `false` opts them out, unless they set `auto`: [defaults](../how-to/select-workloads.md#set-defaults-for-a-namespace)"}},
+		{annotations.Mode, annotation{onWorkload + ", or namespace", "By users: `reload`, or `notify` to [only notify](../how-to/notify.md)"}},
 		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
 		{annotations.Window, annotation{"workload or its pod template, namespace, or " + onSource, "By users: when reloads may start, such as `allow 22:00-04:00 mon-fri Europe/Berlin`: [windows](../how-to/when-reloads-happen.md)"}},
-		{annotations.Freeze, annotation{"namespace, or ConfigMap `reloader-meta-info`", "Written by `reroll freeze`: until when no reload starts, by whom and why: [freeze](../how-to/freeze-reloads.md)"}},
+		{annotations.Freeze, annotation{"namespace, or ConfigMap `reloader-meta-info`", "Written by `reroll freeze`: when reloads may start again, who wrote it, and why: [freeze](../how-to/freeze-reloads.md)"}},
 		{annotations.Wave, annotation{onWorkload, "By users: an integer, 0 by default. Workloads of a lower wave are rolled first: [waves](../how-to/roll-in-waves.md)"}},
 		{annotations.MaxRolling, annotation{onSource + ", or namespace", "By users: how many of its workloads may roll at the same time, such as `5` or `10%`"}},
 		{annotations.Soak, annotation{onSource + ", or namespace", "By users: how long a workload has to stay available before others are rolled after it, such as `5m`"}},

@@ -13,7 +13,7 @@ func drawn() []mutation {
 		{
 			what: "everything opted in: a template that came back has to bring what was edited before",
 			file: "internal/reload/compare.go",
-			from: "c.Source.DataTime.Before(f.Coverage.AllSince)", to: "c.Source.DataTime.Before(f.Installed)",
+			from: "c.Source.DataTime.Before(since)", to: "c.Source.DataTime.Before(f.Installed)",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
 		{

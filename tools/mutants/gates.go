@@ -57,30 +57,30 @@ func gates() []mutation {
 
 // waves are mutations of what rolls workloads one after the other.
 func waves() []mutation {
-	const fleet, member, shell = "internal/gate/fleet.go", "internal/gate/member.go", "internal/controller/waves.go"
+	const turns, member, shell = "internal/gate/turns.go", "internal/gate/member.go", "internal/controller/waves.go"
 	const whatever = "^TestWhateverComesWavesHold$"
 	return []mutation{
 		{
 			what: "waves: more workloads roll than the budget",
-			file: fleet,
+			file: turns,
 			from: "n >= f.budget() && !m.occupies() {", to: "n > f.budget() && !m.occupies() {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
 			what: "waves: a failure stops nothing",
-			file: fleet,
+			file: turns,
 			from: "if f.Stopped() && !m.refused() {", to: "if false {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
 			what: "waves: a lower wave need not be done",
-			file: fleet,
+			file: turns,
 			from: "some && w.number < m.Wave", to: "some && w.number < m.Wave && false",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
 			what: "waves: a wave is done while a workload rolls",
-			file: fleet,
+			file: turns,
 			from: "		if w.count[Waiting]+w.count[Running] > 0 {\n			return w, true", to: "		if w.count[Waiting] > 0 {\n			return w, true",
 			in: "./internal/gate", tests: whatever,
 		},
@@ -92,9 +92,15 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: who waits is not told when its turn comes",
-			file: fleet,
+			file: turns,
 			from: "next = append(next, key)", to: "_ = key",
 			in: "./internal/gate", tests: whatever,
+		},
+		{
+			what: "waves: an answer grows with the fleet",
+			file: turns,
+			from: "w.asked = w.asked[1:]", to: "w.asked = slices.Clone(w.asked[1:])",
+			in: "./internal/gate", tests: "^TestATurnDoesNotGrowWithTheFleet$",
 		},
 		{
 			what: "waves: a percentage that rounds to nothing is nothing",
@@ -179,6 +185,12 @@ func waves() []mutation {
 			file: member,
 			from: "case t.Unlisted:", to: "case t.Unlisted && false:",
 			in: controller, tests: "^TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd$",
+		},
+		{
+			what: "waves: a rollout that nothing tracks takes its place for ever",
+			file: member,
+			from: "deadline.After(now) {", to: "true {",
+			in: controller, tests: "^TestARolloutOfAUserTakesItsPlaceOnlyUntilItsDeadline$",
 		},
 		{
 			what: "waves: the end of a rollout starts nobody",

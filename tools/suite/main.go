@@ -67,8 +67,8 @@ func run(args []string, out, errs io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if lent > 0 {
-		all = append(all, used{"the cluster that packages share", lent.Milliseconds()})
+	for component, took := range lent {
+		all = append(all, used{"the cluster that packages share: " + component, took.Milliseconds()})
 	}
 	report.summary(all)
 	return code, nil

@@ -112,6 +112,9 @@
 {{- with $reloader.gateUrl }}
 - {{ printf "--gate-url=%s" . | quote }}
 {{- end }}
+{{- with $reloader.mode }}
+- --mode={{ . }}
+{{- end }}
 {{- with $reloader.maxRolling }}
 - {{ printf "--max-rolling=%s" (include "reroll.text" .) | quote }}
 {{- end }}

@@ -143,7 +143,7 @@ func (d *demo) install(ctx context.Context, giveUp context.CancelCauseFunc) erro
 	}
 	for _, marker := range []string{"marker-configmap", "marker-secret"} {
 		// The quiet period is longer for what a tool manages, so the markers look as if one did.
-		if err := d.own.Label(ctx, deployment(marker), "app.kubernetes.io/managed-by=Helm"); err != nil {
+		if err := d.own.Label(ctx, harness.Ref{Kind: "statefulset", Name: marker}, "app.kubernetes.io/managed-by=Helm"); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,29 @@
+package controller
+
+import (
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// notifyOutOfDate notifies once of changes that Reroll does not reload. The ledger has the note, so
+// that a restart does not repeat it.
+func (c *Controller) notifyOutOfDate(w *workload.Workload, d *reload.Decision, answer gate.Answer, note digest.Digest) {
+	owed := false
+	c.with(w.Key, func(r *record) {
+		owed = r.owes == note
+		r.owes = digest.Digest{}
+	})
+	if owed {
+		c.report.Notify(notice.PodsOutOfDate(w, d.Changes, answer.Why))
+	}
+}
+
+// rolledByUser reports whether the Pods of a workload were out of date, and its pod template has
+// changed since: its user may have rolled it.
+func (c *Controller) rolledByUser(w *workload.Workload) bool {
+	awaits := c.recordOf(w.Key).awaits
+	return awaits.by == gate.Notify && awaits.template != w.Revision()
+}

@@ -26,7 +26,7 @@ func groups() []group {
 			"enable-csi-integration",
 		}},
 		{"Namespaces and selectors", []string{"namespaces", "namespaces-to-ignore", "namespace-selector", "resource-label-selector"}},
-		{"Timing", []string{"settle", "settle-max", "settle-gitops", "churn", "window", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", "adopt-rate", "sync-after-restart"}},
+		{"Timing", []string{"settle", "settle-max", "settle-gitops", "churn", "window", "gate-url", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", "adopt-rate", "sync-after-restart"}},
 		{"Reloads", []string{"reload-strategy", "secret-marks", "on-revert", "webhook-url", "dry-run"}},
 		{"High availability", []string{"enable-ha", "leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period"}},
 		{"API server, endpoints and logs", []string{"kube-api-qps", "kube-api-burst", "listen-address", "enable-pprof", "pprof-addr", "log-format", "log-level"}},

@@ -138,7 +138,7 @@ func (p *process) newController(ctx context.Context, where place) {
 	var acting atomic.Pointer[func() bool]
 	p.ctl = controller.New(controller.Options{
 		Settings: cfg.Rules(), Namespace: where.namespace, AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI,
-		Receiver: newReceiver(cfg, log, p.events, p.metrics),
+		Receiver: newReceiver(cfg, log, p.events, p.metrics), Judge: newJudge(cfg, log),
 		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, p.client, where.namespace, cfg.DryRun, wall, log)
 		},
@@ -247,6 +247,16 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 	webhook := report.NewWebhook(cfg.Webhook, log, events, metrics)
 	log.Info("reloading nothing: a webhook receiver is notified of changes instead", "receiver", webhook.Receiver())
 	return webhook
+}
+
+// newJudge returns nil if nothing outside of the cluster is asked before a reload.
+func newJudge(cfg *config.Config, log *slog.Logger) controller.Judge {
+	if cfg.Gates.Judge == nil || cfg.Webhook != nil || cfg.DryRun {
+		return nil
+	}
+	judge := report.NewJudge(cfg.Gates.Judge)
+	log.Info("asking before each reload whether it may start (--gate-url)", "url", judge.Receiver())
+	return judge
 }
 
 // introduce logs, before anything is written, what the controller is about to manage. A user who

@@ -12,7 +12,7 @@ import (
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag, webhookFlag,
-		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", "churn", "window", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", argoRolloutsFlag, workloadKindFlag,
+		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", "churn", "window", gateFlag, "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", argoRolloutsFlag, workloadKindFlag,
 	}
 	var c Config
 	for _, f := range nameFlags(&c.Names) {
@@ -38,7 +38,7 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 		if f == nil || recorded == nil || f.Changed {
 			continue
 		}
-		if name == webhookFlag {
+		if isAddress(name) {
 			recorded = takenAddress(fmt.Sprint(recorded))
 		}
 		value := f.Value
@@ -99,7 +99,7 @@ func Beyond(flags *pflag.FlagSet) []string {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
 		}
-		if f.Name == webhookFlag {
+		if isAddress(f.Name) {
 			value = WithoutToken(value)
 		}
 		all = append(all, "--"+f.Name+"="+value)

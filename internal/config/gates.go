@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -20,6 +22,10 @@ type Gates struct {
 	Window string
 	// Approval reports whether each reload has to be approved.
 	Approval bool
+	// Judge is the address that is asked before each reload, or nil. It may contain a token, so it
+	// is never shown completely.
+	Judge    *url.URL
+	judgeURL string
 	// Mode is what follows from a change, unless annotations say otherwise.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
@@ -33,6 +39,7 @@ func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
 	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
 	flags.Var((*approvalValue)(&g.Approval), "approval", "required if each reload waits until a user approves it with reroll approve (default: only where the annotation reroll.dev/approval requires it)")
+	flags.StringVar(&g.judgeURL, gateFlag, "", "URL to ask by GET before each reload, which starts if the response is 200, and waits otherwise: http://… or https://…")
 	flags.Var((*modeValue)(&g.Mode), "mode", "what follows from a change: reload the workload, or only notify that its Pods are out of date: reload or notify")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
 	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
@@ -48,6 +55,12 @@ func (g *Gates) bindHalt(flags *pflag.FlagSet) {
 
 // validate refuses values that the flags accept by themselves.
 func (g *Gates) validate(refuse func(format string, args ...any)) {
+	if to := strings.TrimSpace(g.judgeURL); to != "" {
+		var ok bool
+		if g.Judge, ok = address(to, "http", "https"); !ok {
+			refuse("--%s is not a URL: write one such as https://host/path", gateFlag)
+		}
+	}
 	if g.Waves.Soak < 0 {
 		refuse("--soak=%s: must be 0 or more, such as 5m", g.Waves.Soak)
 	}

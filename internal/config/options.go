@@ -49,6 +49,7 @@ func ownOptionFlags() map[string]string {
 	return map[string]string{
 		"approval":        "approval",
 		"churn":           "churn",
+		"gateUrl":         gateFlag,
 		"haltWhenFailing": "halt-when-failing",
 		"maxFailures":     "max-failures",
 		"maxRolling":      "max-rolling",
@@ -72,7 +73,13 @@ func recordedFlags() map[string]string {
 	return all
 }
 
-const webhookFlag = "webhook-url"
+// webhookFlag and gateFlag are the flags with addresses.
+const (
+	webhookFlag = "webhook-url"
+	gateFlag    = "gate-url"
+)
+
+func isAddress(flag string) bool { return flag == webhookFlag || flag == gateFlag }
 
 // Options returns the flags of the controller under the names of Reloader, and under similar names
 // if Reloader does not have them. Parts that may be a token are left out. Values from the
@@ -97,7 +104,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 			all[name] = append([]string{}, list.GetSlice()...)
 		case slices.Contains([]string{"true", "false"}, text):
 			all[name] = text == "true"
-		case flag == webhookFlag:
+		case isAddress(flag):
 			all[name] = WithoutToken(text)
 		default:
 			all[name] = text

@@ -1,13 +1,21 @@
 package config
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 )
 
-func TestWebhookURL(t *testing.T) {
+func TestAddresses(t *testing.T) {
+	for _, flag := range []string{"webhook-url", "gate-url"} {
+		t.Run(flag, func(t *testing.T) { testAddress(t, flag) })
+	}
+}
+
+func testAddress(t *testing.T, flag string) {
+	t.Helper()
 	for about, tc := range map[string]struct {
 		given, want string
 		refused     bool
@@ -24,19 +32,19 @@ func TestWebhookURL(t *testing.T) {
 			var cfg Config
 			flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 			cfg.BindFlags(flags)
-			if err := flags.Parse([]string{"--webhook-url=" + tc.given}); err != nil {
+			if err := flags.Parse([]string{"--" + flag + "=" + tc.given}); err != nil {
 				t.Fatal(err)
 			}
 			err := cfg.Validate()
 			if (err != nil) != tc.refused {
 				t.Fatalf("the answer is %v", err)
 			}
-			if err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "--webhook-url")) {
+			if err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "--"+flag)) {
 				t.Errorf("it is refused with %q", err)
 			}
 			got := ""
-			if cfg.Webhook != nil {
-				got = cfg.Webhook.String()
+			if to := map[string]*url.URL{"webhook-url": cfg.Webhook, "gate-url": cfg.Gates.Judge}[flag]; to != nil {
+				got = to.String()
 			}
 			if got != tc.want {
 				t.Errorf("it is %q, want %q", got, tc.want)

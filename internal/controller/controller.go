@@ -38,6 +38,8 @@ type Options struct {
 	Classes bool
 	// Receiver is notified of changes instead of a reload, with NotifyOnly; nil without a receiver.
 	Receiver Receiver
+	// Judge is asked before each reload; nil without one.
+	Judge Judge
 	// LoadKey is called once, when the workloads are known. It returns the key for the digests of
 	// Secrets, and when the key was created.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
@@ -93,6 +95,8 @@ type Controller struct {
 	fleets fleets
 	// storm has the latest reloads of the cluster.
 	storm *storm
+	// judging are the questions to the judge, and its answers.
+	judging *judging
 	// freeze is the text of the freeze of all namespaces.
 	freeze atomic.Pointer[string]
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
@@ -151,6 +155,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		records:    map[workload.Key]*record{},
 		storm:      newStorm(opts.Halt),
+		judging:    newJudging(c),
 		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
 		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
@@ -237,6 +242,11 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	}
 	if c.asksFreeze() {
 		running.Go(func() { c.serveFreeze(writing, ctx.Done()) })
+	}
+	if c.opts.Judge != nil {
+		for range judgeWorkers {
+			running.Go(func() { c.serveJudge(ctx) })
+		}
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })

@@ -33,7 +33,11 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	w := &facts.Workload
 	if answer.Open() {
 		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
+		c.notifyOverridden(w, answer.Override)
 		return nil
+	}
+	if answer.Asked {
+		return errLater // mostly it may start in a moment, and needs no other write before that
 	}
 	notifies := answer.By == gate.Notify
 	held, begins := facts.Defer(d, notifies)
@@ -77,6 +81,8 @@ func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, ans
 		c.notifyHaltedReload(w, answer)
 	case answer.By == gate.Freeze:
 		c.notifyFrozen(w, d, answer)
+	case answer.By == gate.Judge:
+		c.notifyJudged(w, d, answer)
 	case answer.By == gate.Window:
 		c.notifyClosed(w, d, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
@@ -112,6 +118,7 @@ func (c *Controller) isHeld(facts *reload.Facts, d *reload.Decision) bool {
 
 // passedGates notes that no reload of a workload waits.
 func (c *Controller) passedGates(key workload.Key) {
+	c.judging.forget(key)
 	c.with(key, func(r *record) { r.awaits = awaitedGate{} })
 }
 

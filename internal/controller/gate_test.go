@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -182,8 +183,11 @@ func (s *stage) restarted() *stage {
 	for _, put := range []struct {
 		resource string
 		to       *sink
-	}{{"configmaps", next.configMaps()}, {"deployments", next.deployments()}} {
+	}{{"configmaps", next.configMaps()}, {"secrets", next.secrets()}, {"deployments", next.deployments()}} {
 		obj, err := next.server.Get(put.resource, inShop("web"))
+		if apierrors.IsNotFound(err) {
+			continue // it has no source of that kind
+		}
 		if err != nil {
 			s.Fatal(err)
 		}

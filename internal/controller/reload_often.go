@@ -139,6 +139,7 @@ func (c *reloadCount) culprit() (most source.Key, changes int) {
 
 // reloaded reports a reload, and a workload that is reloaded again and again.
 func (c *Controller) reloaded(w *workload.Workload, d reload.Decision, took time.Duration) {
+	c.withdraw(w.Key, notice.GateOverridden)
 	c.report.Reloaded(w, d, took)
 	if often, is := c.often.add(w.Key, d.Changes); is {
 		c.report.Notify(notice.TooOften(w, often))

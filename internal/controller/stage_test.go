@@ -43,6 +43,8 @@ type stage struct {
 	requests sync.Mutex
 	// oldPods are from before everything that changes.
 	oldPods bool
+	// judgeHangs reports whether no question to the judge is answered.
+	judgeHangs bool
 	// asking happens once, while the pods are asked.
 	asking func()
 	// marked counts the writes of pod templates among those that were tried.
@@ -133,6 +135,9 @@ func newStage(t *testing.T) *stage {
 // play looks at what is due until so much time is over.
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
+		if s.opts.Judge != nil && !s.judgeHangs && s.askJudge(s.Context()) {
+			continue
+		}
 		key, wait, ok := s.queue.Pop()
 		if ok {
 			s.queue.Finish(key, s.reconcile(s.Context(), key))

@@ -10,8 +10,10 @@ import (
 // A standby reconciles nothing. So entries for a deleted object are dropped when the object is
 // deleted, and not when they are reconciled.
 
-// dropQueued drops the entries of a deleted workload, unless it is a Job with a copy.
+// dropQueued drops the entries of a deleted workload, unless it is a Job with a copy, and the
+// question about its reload.
 func (c *Controller) dropQueued(key workload.Key) {
+	c.judging.forget(key)
 	if c.acting.Load() || c.jobs.recreating(key) != nil {
 		return
 	}

@@ -15,11 +15,15 @@ const gateAgain = time.Hour
 
 // whenOpen returns an error that says when to check the gates of a reload again.
 func whenOpen(answer gate.Answer, now time.Time) error {
+	until, byClock := answer.Until, isForClock(answer.By)
+	if at := answer.Override.At; !at.IsZero() && (until.IsZero() || at.Before(until)) {
+		until, byClock = at, true
+	}
 	switch {
-	case isForClock(answer.By) && answer.Until.IsZero():
+	case byClock && until.IsZero():
 		return retryAfter(gateAgain)
-	case isForClock(answer.By):
-		return retryAfter(min(answer.Until.Sub(now), gateAgain))
+	case byClock:
+		return retryAfter(min(until.Sub(now), gateAgain))
 	case answer.Until.IsZero():
 		return errLater // another workload has to come to its end first
 	default:

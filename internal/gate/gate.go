@@ -27,12 +27,14 @@ const (
 	Churn Name = "churn"
 	// Waves rolls the workloads of a source one after the other, and stops if one fails.
 	Waves Name = "waves"
+	// Judge is a program outside of the cluster that is asked before each reload.
+	Judge Name = "judge"
 	// Halted starts no reload at all while too many of the latest fail.
 	Halted Name = "halt"
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, Judge, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -48,6 +50,11 @@ type Answer struct {
 	Stopped bool
 	// Request is what a user has to approve, for Approval.
 	Request Request
+	// Asked reports, for Judge, that the answer is on its way.
+	Asked bool
+	// Override is when the gate holds the reload no longer, because a certificate expires. For an
+	// open answer, it shows which gate it passes.
+	Override Override
 }
 
 // Open reports whether the reload may start.
@@ -59,6 +66,9 @@ type Others struct {
 	Find Find
 	// Halt reports whether all reloads wait, as Storm.Ask does.
 	Halt func(workload.Key) Answer
+	// Judge returns what a program outside of the cluster answered, and asks it if that is not known
+	// and ask is true.
+	Judge func(f *reload.Facts, d *reload.Decision, ask bool) Answer
 	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when
 	// each reload begins, because Halt needs that.
 	Failed func(workload.Key) bool
@@ -69,16 +79,30 @@ type Others struct {
 // same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkNotify(f); !a.Open() {
+		return a // only users reload it, whatever expires
+	}
+	override := overrideOf(f, d)
+	if override.passed(f.Now) {
+		a := checkChurn(f, d) // a program that writes certificates in a loop must not roll for ever
+		if a.Open() {
+			a.Override = override
+			held := wouldHold(f, d, others)
+			a.Override.Gate, a.Override.Why = held.By, held.Why
+		}
 		return a
 	}
-	// A user can approve a reload before its window opens.
-	if a := checkApproval(f, d); !a.Open() {
-		return a
+	a := firstClosed(f, d, others)
+	if !a.Open() && a.By != Churn {
+		a.Override = override
+		a.Why += override.notLater()
 	}
-	if a := checkFreeze(f, d); !a.Open() {
-		return a
-	}
-	if a := checkWindow(f, d); !a.Open() {
+	return a
+}
+
+// firstClosed is the order of the gates. Waves are asked last, because a workload that may start
+// takes a place.
+func firstClosed(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkByUsers(f, d); !a.Open() {
 		return a
 	}
 	if a := checkChurn(f, d); !a.Open() {
@@ -87,11 +111,50 @@ func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
-	return checkWaves(f, fleetsOf(d, others.Find))
+	if a := checkJudge(f, d, others, true); !a.Open() {
+		return a
+	}
+	return checkWaves(f, fleetsOf(f, d, others.Find))
+}
+
+// checkByUsers checks the gates that users close.
+func checkByUsers(f *reload.Facts, d *reload.Decision) Answer {
+	// A user can approve a reload before its window opens.
+	if a := checkApproval(f, d); !a.Open() {
+		return a
+	}
+	if a := checkFreeze(f, d); !a.Open() {
+		return a
+	}
+	return checkWindow(f, d)
+}
+
+// wouldHold returns the gate that holds a reload but for its override. Nothing is asked, because the
+// reload starts anyway.
+func wouldHold(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkByUsers(f, d); !a.Open() {
+		return a
+	}
+	if a := checkHalt(f, d, others.Halt); !a.Open() {
+		return a
+	}
+	if a := checkJudge(f, d, others, false); !a.Open() {
+		return a
+	}
+	return peekWaves(f, fleetsWithout(d, others.Find))
+}
+
+// checkJudge checks the answer of a program outside of the cluster. It is asked only if all other
+// gates but the waves are open, and not about an urgent change.
+func checkJudge(f *reload.Facts, d *reload.Decision, others Others, ask bool) Answer {
+	if others.Judge == nil || isUrgent(d) {
+		return Answer{}
+	}
+	return others.Judge(f, d, ask)
 }
 
 // Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.
 func Pass(f *reload.Facts, d *reload.Decision, others Others) {
 	passChurn(f, d)
-	passWaves(f, d, fleetsOf(d, others.Find), others.Failed)
+	passWaves(f, d, fleetsOf(f, d, others.Find), others.Failed)
 }

@@ -13,8 +13,17 @@ import (
 type Find func(changed *reload.Concern) *Fleet
 
 // fleetsOf returns the fleets in which a workload has to wait for its turn: none for an urgent
-// change, for a deleted source, and for repeating a reload that another client removed.
-func fleetsOf(d *reload.Decision, find Find) []*Fleet {
+// change, for a certificate that expires, for a deleted source, and for repeating a reload that
+// another client removed.
+func fleetsOf(f *reload.Facts, d *reload.Decision, find Find) []*Fleet {
+	if o := overrideOf(f, d); o.passed(f.Now) {
+		return nil
+	}
+	return fleetsWithout(d, find)
+}
+
+// fleetsWithout is fleetsOf without regard to certificates.
+func fleetsWithout(d *reload.Decision, find Find) []*Fleet {
 	if find == nil || d.Reverted != nil || isUrgent(d) {
 		return nil
 	}
@@ -62,6 +71,20 @@ func checkWaves(f *reload.Facts, fleets []*Fleet) Answer {
 		return stopped
 	}
 	return first
+}
+
+// peekWaves returns whether a fleet would hold a workload, and changes nothing.
+func peekWaves(f *reload.Facts, fleets []*Fleet) Answer {
+	for _, fleet := range fleets {
+		m, in := fleet.members[f.Workload.Key]
+		if !in || m.Rolled || m.reserved {
+			continue
+		}
+		if a := fleet.check(m); !a.Open() {
+			return a
+		}
+	}
+	return Answer{}
 }
 
 // decideAgain is how soon a reload is decided again whose facts were out of date.

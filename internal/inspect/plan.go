@@ -141,6 +141,9 @@ func (p *Plan) Text(paint Paint) string {
 			page.paragraph(p.inWaves())
 		}
 		page.planned(p.Rolled, p.Waves != nil, p.Now)
+		if url := p.Settings.judge(); url != "" {
+			page.paragraph(fmt.Sprintf("Before each reload, the controller asks %s (--gate-url).", url))
+		}
 	}
 	if len(p.Left) > 0 {
 		page.gap()

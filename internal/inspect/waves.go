@@ -68,7 +68,7 @@ func (e *Evaluation) tracked(a *Answer) gate.Tracked {
 // turn checks the gates of a workload that has to be reloaded. A workload that may start takes its
 // place, so that not more are shown as starting than the controller starts.
 func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
-	others := gate.Others{Find: e.find(facts), Halt: e.halt}
+	others := gate.Others{Find: e.find(facts), Halt: e.halt, Judge: e.judge()}
 	a := gate.Check(facts, &d, others)
 	if a.Open() {
 		gate.Pass(facts, &d, others)

@@ -58,6 +58,8 @@ func (x *Explanation) nextOpen() string {
 		return x.nextThaw()
 	case gate.Window:
 		return x.nextOpening()
+	case gate.Judge:
+		return "Reroll asks again every few seconds; to roll it without an answer, set " + annotations.Urgent + ": \"true\" on the changed source"
 	default:
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)
 	}
@@ -72,6 +74,9 @@ func (x *Explanation) nextReload() string {
 		return "the controller has to reload it"
 	}
 	text := fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", x.settlePeriod(), x.Settings.Rules.Longest(&x.Workload))
+	if url := x.Settings.judge(); url != "" {
+		text += ", if " + url + " allows it (--gate-url)"
+	}
 	if x.Settings.Controller == "" {
 		text += ", if a controller runs: none was found"
 	}

@@ -36,6 +36,12 @@ const MaxCounter = 1 << 40
 // MaxSuperseded bounds the superseded templates in a ledger.
 const MaxSuperseded = 8
 
+// MaxCertificates bounds the certificates in a ledger.
+const MaxCertificates = 16
+
+// maxName is the longest name of a Secret.
+const maxName = 253
+
 // maxTime is the end of the year 9999 in seconds since 1970.
 const maxTime = 253402300799
 
@@ -92,6 +98,9 @@ type Ledger struct {
 	// Turn is what stood when the latest reload began, if that had to wait for its turn among the
 	// workloads of its source.
 	Turn Turn
+	// Certificates are those of the TLS Secrets that the Pods were last rolled with, by the name of
+	// the Secret. If there are many, it has those that expire first.
+	Certificates map[string]source.Certificate
 	// Noted is a digest of the changes of which a user was notified because Reroll does not reload
 	// the workload; zero if there are none.
 	Noted digest.Digest

@@ -67,6 +67,7 @@ func TestLedgerText(t *testing.T) {
 		},
 		"one of which a receiver was told":                          {ledger.Ledger{UID: "u-1", NotifiedAt: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
 		"one that was written during the rollout of another client": {ledger.Ledger{UID: "u-1", Superseded: []digest.Digest{{0xab}}}, `{"v":1,"uid":"u-1","n":0,"old":["ab000000000000000000000000000000"]}`},
+		"one with a certificate":                                    {ledger.Ledger{UID: "u-1", Certificates: map[string]source.Certificate{"web": {NotBefore: 1754800000, NotAfter: 1762576000}}}, `{"v":1,"uid":"u-1","n":0,"cert":{"web":{"from":1754800000,"until":1762576000}}}`},
 		"what is no source gets lost": {
 			ledger.Ledger{
 				Entries:    map[source.LocalKey]digest.Digest{{Kind: 77, Name: "web"}: {0xab}},
@@ -97,7 +98,8 @@ func TestLedgerRoundTrip(t *testing.T) {
 		"entries":    {UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
 		"gone": {UID: "u", OnDelete: true, Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{},
 			Gone: map[source.LocalKey]struct{}{{Kind: source.Secret, Name: slices.Collect(maps.Keys(entriesOf(source.Secret, 3, "a")))[0].Name}: {}}},
-		"mixed": {UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},
+		"certificates": {Certificates: map[string]source.Certificate{"web": {NotAfter: 1}, "api": {NotBefore: 5, NotAfter: 253402300799}}, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
+		"mixed":        {UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ledger.Parse(l.String())
@@ -232,24 +234,28 @@ func TestParseLedgerRefuses(t *testing.T) {
 		text, want string
 		newer      bool
 	}{
-		"empty text":                       {text: ``, want: "must be a JSON object"},
-		"no JSON":                          {text: `v1`, want: "must be a JSON object"},
-		"text that breaks off":             {text: `{"v":1,"uid":"u"`, want: "must be a JSON object"},
-		"text after the end":               {text: `{"v":1} {}`, want: "must be a JSON object"},
-		"a list":                           {text: `[1]`, want: "must be a JSON object"},
-		"no version":                       {text: `{"uid":"u","n":1}`, want: "format 0, must be from 1 to 1"},
-		"null":                             {text: `null`, want: "format 0, must be from 1 to 1"},
-		"a negative version":               {text: `{"v":-1}`, want: "format -1, must be from 1 to 1"},
-		"a version in letters":             {text: `{"v":"1"}`, want: "must be a JSON object"},
-		"a newer version":                  {text: `{"v":2}`, want: "format 2, known is 1", newer: true},
-		"a newer version of another shape": {text: `{"v":7,"cm":["a"],"n":-1}`, want: "format 7, known is 1", newer: true},
-		"more templates than it can have":  {text: `{"v":1,"old":[` + strings.Repeat(`"00000000000000000000000000000000",`, 8) + `"00000000000000000000000000000000"]}`, want: "number of superseded templates 9, must be from 0 to 8"},
-		"a counter below zero":             {text: `{"v":1,"n":-1}`, want: "counter -1, must be from 0 to 1099511627776"},
-		"a counter beyond all numbers":     {text: `{"v":1,"n":9223372036854775808}`, want: "ledger of format 1"},
-		"a digest that is too short":       {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},
-		"a digest that is a number":        {text: `{"v":1,"secret":{"a":0}}`, want: "ledger of format 1"},
-		"entries in a list":                {text: `{"v":1,"spc":["a"]}`, want: "ledger of format 1"},
-		"entries and one for all of them":  {text: `{"v":1,"cm":{"a":"` + digest + `"},"all":{"cm":{"sum":"` + digest + `","count":1}}}`, want: "kind ConfigMap and one for all of them"},
+		"empty text":                          {text: ``, want: "must be a JSON object"},
+		"no JSON":                             {text: `v1`, want: "must be a JSON object"},
+		"text that breaks off":                {text: `{"v":1,"uid":"u"`, want: "must be a JSON object"},
+		"text after the end":                  {text: `{"v":1} {}`, want: "must be a JSON object"},
+		"a list":                              {text: `[1]`, want: "must be a JSON object"},
+		"no version":                          {text: `{"uid":"u","n":1}`, want: "format 0, must be from 1 to 1"},
+		"null":                                {text: `null`, want: "format 0, must be from 1 to 1"},
+		"a negative version":                  {text: `{"v":-1}`, want: "format -1, must be from 1 to 1"},
+		"a version in letters":                {text: `{"v":"1"}`, want: "must be a JSON object"},
+		"a newer version":                     {text: `{"v":2}`, want: "format 2, known is 1", newer: true},
+		"a newer version of another shape":    {text: `{"v":7,"cm":["a"],"n":-1}`, want: "format 7, known is 1", newer: true},
+		"more templates than it can have":     {text: `{"v":1,"old":[` + strings.Repeat(`"00000000000000000000000000000000",`, 8) + `"00000000000000000000000000000000"]}`, want: "number of superseded templates 9, must be from 0 to 8"},
+		"more certificates than it can have":  {text: `{"v":1,"cert":{` + manyCertificates(17) + `}}`, want: "number of certificates 17, must be from 0 to 16"},
+		"a certificate that ends before 1970": {text: `{"v":1,"cert":{"web":{"from":0,"until":-1}}}`, want: "times are before 1970 or after 9999"},
+		"a certificate that begins in 10000":  {text: `{"v":1,"cert":{"web":{"from":253402300800,"until":1}}}`, want: "times are before 1970 or after 9999"},
+		"a certificate of a long name":        {text: `{"v":1,"cert":{"` + strings.Repeat("x", 254) + `":{}}}`, want: "whose name is too long"},
+		"a counter below zero":                {text: `{"v":1,"n":-1}`, want: "counter -1, must be from 0 to 1099511627776"},
+		"a counter beyond all numbers":        {text: `{"v":1,"n":9223372036854775808}`, want: "ledger of format 1"},
+		"a digest that is too short":          {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},
+		"a digest that is a number":           {text: `{"v":1,"secret":{"a":0}}`, want: "ledger of format 1"},
+		"entries in a list":                   {text: `{"v":1,"spc":["a"]}`, want: "ledger of format 1"},
+		"entries and one for all of them":     {text: `{"v":1,"cm":{"a":"` + digest + `"},"all":{"cm":{"sum":"` + digest + `","count":1}}}`, want: "kind ConfigMap and one for all of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ledger.Parse(tc.text)
@@ -264,6 +270,14 @@ func TestParseLedgerRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyCertificates(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"web-%d":{"from":1,"until":2}`, i))
+	}
+	return strings.Join(all, ",")
 }
 
 func TestParsedLedgerCanBeWrittenTo(t *testing.T) {
@@ -287,6 +301,7 @@ func FuzzParseLedger(f *testing.F) {
 	f.Add("{\"v\":1,\"uid\":\"\xff\",\"cm\":{\"\xff\":\"" + digest + "\",\"\xfe\":\"" + digest + "\"}}")
 	f.Add(ledger.Ledger{Entries: entriesOf(source.ConfigMap, 4500, "a")}.String())
 	f.Add(`{"v":2}`)
+	f.Add(`{"v":1,"cert":{"web":{"from":1,"until":2},"":{}}}`)
 	f.Add(`{"v":1,"n":1e3}`)
 	f.Add(`{"v":1,"cm":{"` + strings.Repeat("x", 2*ledgerLimit) + `":"` + digest + `"}}`)
 	f.Add(``)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,8 @@ type ledgerText struct {
 	Secret    map[string]digest.Digest `json:"secret,omitempty"`
 	SPC       map[string]digest.Digest `json:"spc,omitempty"`
 	All       map[string]*Total        `json:"all,omitempty"`
+	// Certificates are by the name of a Secret.
+	Certificates map[string]source.Certificate `json:"cert,omitempty"`
 }
 
 // kindInText is how a ledger represents a kind of source.
@@ -95,6 +98,9 @@ func Parse(s string) (Ledger, error) {
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
+	}
+	if len(text.Certificates) > 0 {
+		l.Certificates = text.Certificates
 	}
 	for _, t := range kindsInText() {
 		entries, all := *t.entries(&text), text.All[t.short]
@@ -162,11 +168,23 @@ func (t *ledgerText) bounded() error {
 			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
 		}
 	}
+	return t.boundedCertificates()
+}
+
+func (t *ledgerText) boundedCertificates() error {
+	if len(t.Certificates) > MaxCertificates {
+		return fmt.Errorf("ledger has number of certificates %d, must be from 0 to %d", len(t.Certificates), MaxCertificates)
+	}
+	for name, c := range t.Certificates {
+		if len(name) > maxName || c.NotBefore < 0 || c.NotBefore > maxTime || c.NotAfter < 0 || c.NotAfter > maxTime {
+			return errors.New("ledger has a certificate whose name is too long, or whose times are before 1970 or after 9999")
+		}
+	}
 	return nil
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Certificates: l.Certificates}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

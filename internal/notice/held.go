@@ -23,6 +23,12 @@ func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice
 	return heldUntil(w, src, why, ends, buildinfo.Doc("how-to/freeze-reloads.md"))
 }
 
+// HeldByJudge is about a reload that a program outside of the cluster lets wait.
+func HeldByJudge(w *workload.Workload, src source.Key, why string) Notice {
+	return normal(w, ReloadHeld, fmt.Sprintf("The reload for %s '%s' waits, because %s. Reroll asks again every few seconds, and then rolls the newest data. See %s",
+		src.Kind, src.Name, why, buildinfo.Doc("how-to/when-reloads-happen.md#ask-another-program")))
+}
+
 func heldUntil(w *workload.Workload, src source.Key, why, until, page string) Notice {
 	text := fmt.Sprintf("The reload for %s '%s' waits, because %s. ", src.Kind, src.Name, why)
 	if until != "" {
@@ -46,6 +52,15 @@ func Held(w *workload.Workload, often Often, writer, why string, until time.Time
 		`To change the limit: annotate this %s with %s, such as "60/1h", or "off". See %s`,
 		until.UTC().Format(time.RFC3339), why, changed, w.Key.Kind, annotations.Churn,
 		buildinfo.Doc("how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again")))
+	n.Alert = true
+	return n
+}
+
+// Overridden is about a reload that starts although a gate is closed, because a certificate expires
+// that its Pods have. Why is the reason of the gate.
+func Overridden(w *workload.Workload, src source.Key, why string, at, expires time.Time) Notice {
+	n := warning(w, GateOverridden, fmt.Sprintf("The reload for %s '%s' starts now, although a gate is closed (%s): the certificate that the Pods have expires at %s, and from %s no gate holds its replacement. See %s",
+		src.Kind, src.Name, why, expires.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), buildinfo.Doc("how-to/when-reloads-happen.md#certificates-do-not-wait")))
 	n.Alert = true
 	return n
 }

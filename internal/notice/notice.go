@@ -32,6 +32,7 @@ const (
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
 	ApprovalRequested = "ApprovalRequested"
+	GateOverridden    = "GateOverridden"
 	OutOfDate         = "OutOfDate"
 	WavesStopped      = "WavesStopped"
 	ReloadsHalted     = "ReloadsHalted"

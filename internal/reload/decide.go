@@ -6,6 +6,7 @@ package reload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -195,6 +196,8 @@ type Decision struct {
 	// ChurnUntil is until when earlier reloads count against the limit of reloads, by the ledger
 	// that is in force. It is known for every action.
 	ChurnUntil int64
+	// Certificates are those that the Pods were last rolled with, by that ledger.
+	Certificates map[string]source.Certificate
 	// Restores reports whether another client replaced our ledger on the object, and writing
 	// restores it.
 	Restores bool
@@ -232,7 +235,7 @@ func Decide(f Facts) Decision {
 	f.lookups = nil // the facts behind them may have changed
 	base := f.base()
 	d := f.withOthersRollout(f.decide(base))
-	d.BesideReloader, d.ChurnUntil = f.besideReloader(), base.ledger.ChurnUntil
+	d.BesideReloader, d.ChurnUntil, d.Certificates = f.besideReloader(), base.ledger.ChurnUntil, base.ledger.Certificates
 	return d
 }
 
@@ -262,6 +265,7 @@ func (f *Facts) decide(base base) Decision {
 	slices.SortStableFunc(tally.reverted, laterLast)
 
 	next := f.ledger(tally.completed(base.ledger, f.Instance), f.missingFor(base, &tally))
+	tally.uncertified = !maps.Equal(next.Certificates, base.ledger.Certificates)
 	made, noted, found := f.unnoted(base)
 	switch {
 	case found:
@@ -279,7 +283,7 @@ func (f *Facts) decide(base base) Decision {
 		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
-	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
+	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || tally.uncertified || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
 		return Decision{Why: "its sources did not change since its Pods were last rolled"}

@@ -41,6 +41,22 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
 }
 
+// IsDeferred reports whether the ledger shows that a reload waits.
+func (f *Facts) IsDeferred() bool {
+	known := f.known()
+	for _, sum := range known.ledger.Entries {
+		if sum.IsZero() {
+			return true
+		}
+	}
+	for _, all := range known.ledger.Aggregates {
+		if all.Digest.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
 // noteOf is a digest of changes.
 func noteOf(changes []Concern) digest.Digest {
 	changes = slices.Clone(changes)

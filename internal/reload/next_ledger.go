@@ -39,6 +39,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}
+	next.Certificates = f.certificates(known, next)
 	// One digest for all sources is compared with the existing sources.
 	exists := entriesOf(f.Concerns)
 	for kind := range next.Bounded().Aggregates {

@@ -23,6 +23,8 @@ type tally struct {
 	noted bool
 	// disowned reports whether a held run must not start any more.
 	disowned bool
+	// uncertified reports whether the certificates in the ledger have to be updated.
+	uncertified bool
 }
 
 // add counts a finding. The comparison may have changed the concern.
@@ -58,6 +60,8 @@ func (t *tally) recordSentence(base base) string {
 		return fmt.Sprintf("its Pods use the current data of %d of its sources, which is not in its ledger yet", t.recorded)
 	case t.disowned:
 		return "it is opted out, so a Job that was created for it must not start"
+	case t.uncertified && t.dropped == 0 && !t.noted:
+		return "its ledger does not show yet when its certificates expire"
 	case t.dropped == 0:
 		return "the missing sources are not recorded in its ledger yet"
 	default:

@@ -63,18 +63,28 @@ func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // send tries once.
 func (p *poster) send(ctx context.Context, message payload) error {
+	return p.request(ctx, http.MethodPost, p.to, message, p.judge)
+}
+
+// request sends one request, and hands the response over. The time for both is bounded.
+func (p *poster) request(ctx context.Context, method string, to *url.URL, message payload, take func(*http.Response) error) error {
 	trying, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(trying, http.MethodPost, p.to.String(), bytes.NewReader(message.body))
+	request, err := http.NewRequestWithContext(trying, method, to.String(), bytes.NewReader(message.body))
 	if err != nil {
 		return failure(p.setting + " cannot be sent to")
 	}
-	request.Header.Set("Content-Type", message.contentType)
+	if message.contentType != "" {
+		request.Header.Set("Content-Type", message.contentType)
+	}
 	answer, err := p.client.Do(request)
-	switch {
-	case err == nil:
+	if err == nil {
 		defer answer.Body.Close()
-		return p.judge(answer)
+		if err := take(answer); trying.Err() == nil {
+			return err
+		}
+	}
+	switch {
 	case ctx.Err() != nil:
 		return failure("the controller stopped before a response arrived")
 	case trying.Err() != nil:

@@ -65,6 +65,9 @@ type Source struct {
 	// was created without any field, or a client removed them. Then the API server records none
 	// until a client applies the object.
 	Untracked bool
+	// Certificate is when the certificate of a TLS Secret is valid, of several the one that expires
+	// first.
+	Certificate Certificate
 	// Started are the Pods with a report of a SecretProviderClass, by name, with whether they
 	// started with the current data.
 	Started map[string]bool
@@ -134,6 +137,7 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 	}
 	src := fromMeta(Secret, &s.ObjectMeta, names)
 	src.Digest, src.Keys = digest.NewEncoder(hmac.New(sha256.New, key.SecretKey(src.Key.Namespace, src.Key.Name))).Content(items)
+	src.Certificate = certificateOf(s)
 	src.Reloader = key.Masked(src.Key.Namespace, src.Key.Name, digest.ReloaderSum(items))
 	return src
 }

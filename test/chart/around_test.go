@@ -158,6 +158,7 @@ func TestNetworkPolicy(t *testing.T) {
 		"no alerts":                   {"reloader: {netpol: {enabled: true}}", nil},
 		"alerts by https":             {on + "open: {ALERT_WEBHOOK_URL: 'https://hooks.example.com/a:1/b'}}}}", nil},
 		"a receiver of changes":       {"reloader: {webhookUrl: 'https://hooks.example.com:8444/a', netpol: {enabled: true}}", []string{"TCP 8444"}},
+		"an outside gate":             {"reloader: {gateUrl: 'http://gate.monitoring.svc:8081/', netpol: {enabled: true}}", []string{"TCP 8081"}},
 		"alerts by http":              {on + "open: {ALERT_WEBHOOK_URL: 'http://hooks.example.com?x=:7'}}}}", []string{"TCP 80"}},
 		"alerts to a port":            {on + "secret: {ALERT_WEBHOOK_URL: 'https://user:1@hooks.example.com:8443/x'}}}}", []string{"TCP 8443"}},
 		"alerts to an IPv6 address":   {on + "secret: {ALERT_WEBHOOK_URL: 'http://[fd00::1]/x'}}}}", []string{"TCP 80"}},

@@ -202,6 +202,7 @@ func TestArguments(t *testing.T) {
 		"how often":                           {"reloader: {churn: 5/10m}", []string{"--churn=5/10m"}},
 		"approved by a user":                  {"reloader: {approval: required}", []string{"--approval=required"}},
 		"only at night":                       {"reloader: {window: 'allow \"0 22 * * *\" 6h Europe/Berlin'}", []string{`--window=allow "0 22 * * *" 6h Europe/Berlin`}},
+		"an outside gate":                     {"reloader: {gateUrl: 'http://gate:8080/?a=1,2'}", []string{"--gate-url=http://gate:8080/?a=1,2"}},
 		"how many at a time, or a share":      {"reloader: {maxRolling: 10%, soak: 5m, maxFailures: 1}", []string{"--max-rolling=10%", "--soak=5m", "--max-failures=1"}},
 		"how many failures":                   {"reloader: {haltWhenFailing: 25%/40}", []string{"--halt-when-failing=25%/40"}},
 		"as often as there are changes":       {"reloader: {churn: 'off'}", []string{"--churn=off"}},

@@ -22,8 +22,9 @@ import (
 // one that is not to roll. A quiet period that is longer for some workloads (those that a GitOps
 // tool manages) has to be set to that of the markers.
 const (
-	configMapMarker = "marker-configmap"
-	secretMarker    = "marker-secret"
+	markerPrefix    = "marker-"
+	configMapMarker = markerPrefix + "configmap"
+	secretMarker    = markerPrefix + "secret"
 	rounds          = 2
 )
 

@@ -8,8 +8,10 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -18,7 +20,7 @@ type Manner string
 
 // One that hangs closes the connection when it is told another manner, and one that redirects names
 // another address of its own. A narrow one takes no message about several workloads, and a small
-// one no message above a length.
+// one no message above a length. One that waits lets no reload start, if it is asked.
 const (
 	Answer   Manner = "answer"
 	Hang     Manner = "hang"
@@ -26,10 +28,11 @@ const (
 	Redirect Manner = "redirect"
 	Narrow   Manner = "narrow"
 	Small    Manner = "small"
+	Wait     Manner = "wait"
 )
 
 // Manners are all that there are.
-func Manners() []Manner { return []Manner{Answer, Hang, Fail, Redirect, Narrow, Small} }
+func Manners() []Manner { return []Manner{Answer, Hang, Fail, Redirect, Narrow, Small, Wait} }
 
 // smallTakes is how many bytes a small receiver takes: a few workloads.
 const smallTakes = 350
@@ -93,6 +96,10 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	if r.wrong == nil {
 		r.wrong = r.check(req, body)
 	}
+	if strings.HasPrefix(req.URL.Query().Get("workload"), "deployment/"+markerPrefix) {
+		r.mu.Unlock() // a step that waits for the markers does not wait for the manner
+		return
+	}
 	r.asked++
 	if r.manner == Hang {
 		changed := r.changed
@@ -113,13 +120,25 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "one at a time", http.StatusUnprocessableEntity)
 	case r.manner == Small && len(body) > smallTakes:
 		http.Error(w, "too long", http.StatusRequestEntityTooLarge)
+	case r.manner == Wait:
+		http.Error(w, "2 alerts fire:\nHighErrorRate, Latency", http.StatusConflict)
+	case req.Method == http.MethodGet:
+		question, _ := url.QueryUnescape(strings.TrimPrefix(req.URL.RequestURI(), r.path+"&")) // it was checked
+		r.bodies = append(r.bodies, question)
 	default:
 		r.bodies = append(r.bodies, string(body))
 	}
 }
 
 // check tells what is wrong with a message: the sinks take JSON, and what is no JSON is plain text.
+// The question of a controller before a reload comes by GET.
 func (r *Receiver) check(req *http.Request, body []byte) error {
+	if query, asked := strings.CutPrefix(req.URL.RequestURI(), r.path+"&"); asked && req.Method == http.MethodGet {
+		if values, err := url.ParseQuery(query); err != nil || !values.Has("namespace") || !values.Has("workload") || len(values["source"]) != len(values["digest"]) {
+			return fmt.Errorf("the receiver was asked %q, which is not a question about a reload: %w", query, err)
+		}
+		return nil
+	}
 	contentType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	want := "text/plain"
 	if json.Valid(body) {

@@ -37,7 +37,7 @@ func freezes() []mutation {
 		{
 			what: "freeze: nothing starts at its end",
 			file: "internal/controller/window.go",
-			from: "retryAfter(min(answer.Until.Sub(now), gateAgain))", to: "errLater",
+			from: "retryAfter(min(until.Sub(now), gateAgain))", to: "errLater",
 			in: controller, tests: "^TestNothingIsRolledUntilAFreezeEnds$",
 		},
 		{

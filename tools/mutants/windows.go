@@ -26,7 +26,7 @@ func windows() []mutation {
 		{
 			what: "windows: nothing starts when one opens",
 			file: shell,
-			from: "retryAfter(min(answer.Until.Sub(now), gateAgain))", to: "errLater",
+			from: "retryAfter(min(until.Sub(now), gateAgain))", to: "errLater",
 			in: controller, tests: "^TestWhatWaitsStarts",
 		},
 		{

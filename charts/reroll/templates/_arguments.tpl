@@ -112,6 +112,9 @@
 {{- with $reloader.approval }}
 - --approval={{ . }}
 {{- end }}
+{{- with $reloader.gateUrl }}
+- {{ printf "--gate-url=%s" . | quote }}
+{{- end }}
 {{- with $reloader.mode }}
 - --mode={{ . }}
 {{- end }}

@@ -16,13 +16,15 @@ The port of an address such as https://host:8443/path, as a number.
 {{- end -}}
 
 {{- /*
-The ports that alerts and the receiver of webhookUrl need. Those in Secrets that exist are not known here: they are taken to be 443 and 80.
+The ports that alerts, webhookUrl and gateUrl need. Those in Secrets that exist are not known here: they are taken to be 443 and 80.
 */ -}}
 {{- define "reroll.alertPorts" -}}
 {{- $env := default dict .Values.reloader.deployment.env -}}
 {{- $ports := list -}}
-{{- with .Values.reloader.webhookUrl -}}
+{{- range list .Values.reloader.webhookUrl .Values.reloader.gateUrl -}}
+{{- with . -}}
 {{- $ports = append $ports (include "reroll.port" . | int) -}}
+{{- end -}}
 {{- end -}}
 {{- range $name := list "ALERT_WEBHOOK_URL" "ALERT_WEBHOOK_PROXY" -}}
 {{- range list "open" "secret" -}}

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Judge is a program outside of the cluster that is asked before each reload.
+type Judge interface {
+	// Ask returns nil if the reload may start, and otherwise why it waits.
+	Ask(ctx context.Context, q Question) error
+	// Receiver is the part of its address that is not secret.
+	Receiver() string
+}
+
+// Question is about one reload.
+type Question struct {
+	Workload workload.Key
+	// Query contains the workload, its changed sources and their digests, for a URL.
+	Query string
+}
+
+// mostAsked is the largest number of sources in a question, because the length of a URL is limited.
+const mostAsked = 20
+
+// questionOf returns the question about a reload. The digest of a Secret is made with the key of
+// the installation, so it reveals no value.
+func questionOf(f *reload.Facts, d *reload.Decision) Question {
+	key := f.Workload.Key
+	query := url.Values{
+		"namespace": {key.Namespace}, "workload": {strings.ToLower(key.Object()) + "/" + key.Name},
+		"changes": {strconv.Itoa(len(d.Changes))},
+	}
+	for i := max(0, len(d.Changes)-mostAsked); i < len(d.Changes); i++ {
+		src, sum := &d.Changes[i].Source, ""
+		if !d.Changes[i].Deleted {
+			sum = src.Digest.String()
+		}
+		query.Add("source", strings.ToLower(src.Key.Kind.String())+"/"+src.Key.Name)
+		query.Add("digest", sum)
+	}
+	return Question{Workload: key, Query: query.Encode()}
+}
+
+// judge returns the function that checks what the judge answered, nil without a judge. It sends no
+// request, because the caller holds locks: the answer wakes the workload.
+func (c *Controller) judge() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
+	if c.opts.Judge == nil {
+		return nil
+	}
+	return func(f *reload.Facts, d *reload.Decision, ask bool) gate.Answer {
+		return c.judging.check(questionOf(f, d), ask)
+	}
+}
+
+// serveJudge asks the judge until the context ends.
+func (c *Controller) serveJudge(ctx context.Context) {
+	for ctx.Err() == nil {
+		if c.askJudge(ctx) {
+			continue
+		}
+		select {
+		case <-c.judging.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// askJudge asks one question, and returns false if none may be asked now.
+func (c *Controller) askJudge(ctx context.Context) bool {
+	q, ok := c.judging.next()
+	if !ok {
+		return false
+	}
+	why := ""
+	if err := c.opts.Judge.Ask(ctx, q); err != nil {
+		why = c.opts.Judge.Receiver() + " does not allow it (--gate-url): " + err.Error()
+	}
+	c.judging.answered(q, why)
+	c.queue.Add(q.Workload, 0, 0)
+	return true
+}
+
+// notifyJudged emits on a workload why the judge lets its reload wait, once each time. Other
+// reasons that follow are logged.
+func (c *Controller) notifyJudged(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
+	if c.recordOf(w.Key).awaits.by == answer.By {
+		c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
+		return
+	}
+	c.report.Notify(notice.HeldByJudge(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why))
+}

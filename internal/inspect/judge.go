@@ -1,0 +1,32 @@
+package inspect
+
+import (
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// judge returns the address that the controller asks before each reload, without parts that may be
+// a token. It is empty if there is none.
+func (s *Settings) judge() string {
+	if s.Gates.Judge == nil || s.Webhook != nil {
+		return ""
+	}
+	return config.WithoutToken(s.Gates.Judge.String())
+}
+
+// judge returns the function that stands for the answer to the controller. A command does not ask
+// itself, because its question may come from another network and with other rights. The ledger
+// shows that a reload waits: if all other gates are open, it waits for that answer.
+func (e *Evaluation) judge() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
+	url := e.objects.settings.judge()
+	if url == "" {
+		return nil
+	}
+	return func(f *reload.Facts, _ *reload.Decision, _ bool) gate.Answer {
+		if !f.IsDeferred() {
+			return gate.Answer{}
+		}
+		return gate.Answer{By: gate.Judge, Why: "until " + url + " allows it (--gate-url), or has allowed it just now; its answer is in the event ReloadHeld of the workload"}
+	}
+}

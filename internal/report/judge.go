@@ -1,0 +1,66 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+)
+
+// judgeTakes bounds how long an answer may take. A reload waits that long if the address of
+// --gate-url hangs.
+const judgeTakes = 5 * time.Second
+
+// mostReason bounds the reason in an answer, and mostBody what is read of it, in bytes.
+const (
+	mostReason = 300
+	mostBody   = 4 << 10
+)
+
+// Judge asks an address before each reload. It follows no redirect, verifies TLS, and ignores the
+// proxy of the environment.
+type Judge struct{ poster *poster }
+
+// NewJudge returns a judge for an address, which may contain a token.
+func NewJudge(to *url.URL) *Judge {
+	p := newPoster(to, nil)
+	p.setting, p.timeout = "--gate-url", judgeTakes
+	return &Judge{poster: p}
+}
+
+// Receiver is the part of the address that is not secret.
+func (j *Judge) Receiver() string { return j.poster.receiver() }
+
+// Ask returns nil if the reload may start, and otherwise why it waits, in one line.
+func (j *Judge) Ask(ctx context.Context, q controller.Question) error {
+	to := *j.poster.to
+	if to.RawQuery != "" {
+		to.RawQuery += "&"
+	}
+	to.RawQuery += q.Query
+	return j.poster.request(ctx, http.MethodGet, &to, payload{}, j.take)
+}
+
+// take reads the answer: 200 means that the reload may start.
+func (j *Judge) take(answer *http.Response) error {
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	if answer.StatusCode < http.StatusBadRequest {
+		if err := j.poster.judge(answer); err != nil {
+			return err // a redirect, with its remedy
+		}
+	}
+	// What was read counts, even if the connection breaks off.
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody))
+	answered := "it answered " + status(answer.StatusCode)
+	if reason := strings.TrimSpace(OneLine(strings.ToValidUTF8(string(body), "�"))); reason != "" {
+		answered = fmt.Sprintf("%s: %s", answered, cutTo(reason, mostReason))
+	}
+	return failure(answered)
+}

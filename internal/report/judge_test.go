@@ -1,0 +1,133 @@
+package report
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+)
+
+func judgeOf(t *testing.T, server *httptest.Server, path string) *Judge {
+	t.Helper()
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewJudge(to)
+}
+
+func TestOnly200LetsAReloadStart(t *testing.T) {
+	answer := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for about, tc := range map[string]struct {
+		handler http.HandlerFunc
+		// want is the error, empty if there is none.
+		want string
+	}{
+		"go":               {answer(200, "no"), ""},
+		"go, with much":    {answer(200, strings.Repeat("x", 1<<20)), ""},
+		"another success":  {answer(204, ""), "it answered 204 No Content"},
+		"a reason":         {answer(409, " 2 alerts fire:\nHighErrorRate, \x1b[31mSlow\x00 "), "it answered 409 Conflict: 2 alerts fire: HighErrorRate, [31mSlow"},
+		"nothing to read":  {answer(503, ""), "it answered 503 Service Unavailable"},
+		"no text":          {answer(500, "\xff\xfe"), "it answered 500 Internal Server Error: �"},
+		"a huge body":      {answer(409, strings.Repeat("x", 8<<20)), "it answered 409 Conflict: " + strings.Repeat("x", mostReason-len("…")) + "…"},
+		"a redirect":       {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/go?key=hunter2", http.StatusFound) }, "it answered 302 Found, a redirect to http://HOST that Reroll does not follow: set --gate-url to the final URL"},
+		"no HTTP":          {hijacked("SSH-2.0-OpenSSH_9.6\r\n"), "the response is not HTTP: check the URL, and http:// or https://"},
+		"nothing at all":   {hijacked(""), "the connection was closed without a response"},
+		"a body that ends": {hijacked("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nwait"), "it answered 409 Conflict: wait"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var followed atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/go" {
+					followed.Store(true)
+				}
+				tc.handler(w, r)
+			}))
+			j := judgeOf(t, server, "/may?key=hunter2")
+			got := ""
+			if err := j.Ask(t.Context(), controller.Question{Query: "namespace=shop"}); err != nil {
+				got = strings.ReplaceAll(err.Error(), strings.TrimPrefix(server.URL, "http://"), "HOST")
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if followed.Load() || strings.Contains(got, "hunter2") {
+				t.Error("it follows the redirect, or shows a token")
+			}
+		})
+	}
+}
+
+func hijacked(response string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		connection, buffer, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = buffer.WriteString(response)
+		_ = buffer.Flush()
+		_ = connection.Close()
+	}
+}
+
+func TestTheQuestionIsTheQueryOfAGET(t *testing.T) {
+	var asked []string
+	j := judgeOf(t, httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+	})), "/may?key=1")
+	if err := j.Ask(t.Context(), controller.Question{Query: "namespace=shop&source=secret%2Fweb"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(asked, " "); got != "GET /may?key=1&namespace=shop&source=secret%2Fweb" {
+		t.Errorf("asked %s", got)
+	}
+}
+
+func TestAJudgeThatHangsLetsTheReloadWait(t *testing.T) {
+	over := make(chan struct{})
+	handlers := map[string]http.HandlerFunc{
+		"no response": func(http.ResponseWriter, *http.Request) { <-over },
+		"a body without an end": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusConflict)
+			w.(http.Flusher).Flush()
+			<-over
+		},
+	}
+	var judges []*Judge
+	for _, handler := range handlers {
+		judges = append(judges, judgeOf(t, httptest.NewServer(handler), ""))
+	}
+	t.Cleanup(func() { close(over) }) // before the servers are closed
+	for _, j := range judges {
+		j.poster.timeout = 50 * time.Millisecond
+		if err := j.Ask(t.Context(), controller.Question{}); err == nil || err.Error() != "no response within 50ms" {
+			t.Errorf("got %v", err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := judges[0].Ask(ended, controller.Question{}); err == nil {
+		t.Error("a controller that stops lets the reload start")
+	}
+}
+
+func TestACertificateThatNobodySignedIsNoJudge(t *testing.T) {
+	asked := false
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	if err := judgeOf(t, server, "/hunter2").Ask(t.Context(), controller.Question{}); err == nil || asked || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("got %v", err)
+	}
+}

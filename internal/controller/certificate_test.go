@@ -84,8 +84,8 @@ func TestACertificateThatExpiresIsReplacedThroughAClosedWindow(t *testing.T) {
 	s.rolled("renewed", 0, 1)
 	s.heard("renewed", "web ReloadHeld: The reload for Secret 'web' waits, because its window is closed: deny 2020-01-01/2099-12-31 UTC (--window); it starts not later than 2026-03-22T12:00:00Z, because the certificate of Secret web that the Pods have expires at 2026-03-31T12:00:00Z. The newest data is rolled then")
 	s.renew(ninety(t, 91))
-	s.clock.SetTime(time.Date(2026, 3, 22, 11, 0, 0, 0, time.UTC))
-	s.play(time.Hour - 10*time.Second)
+	s.clock.SetTime(time.Date(2026, 3, 22, 11, 20, 0, 0, time.UTC)) // an hour later is too late
+	s.play(40*time.Minute - 10*time.Second)
 	s.rolled("ten seconds before", 0, 1)
 	s.play(15 * time.Second)
 	s.rolled("a tenth of its lifetime before", 1, 0)

@@ -127,6 +127,21 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 	s.heldByJudge("it allowed the data before", 0, 1)
 }
 
+func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
+	j := newJudging(clocktesting.NewFakeClock(time.Now()))
+	key := named("web")
+	j.check(Question{Workload: key, Query: "digest=1"}, true)
+	if q, ok := j.next(); ok {
+		j.answered(q, "")
+	}
+	if a := j.check(Question{Workload: key, Query: "digest=1"}, true); !a.Open() {
+		t.Errorf("the same data: %+v", a)
+	}
+	if a := j.check(Question{Workload: key, Query: "digest=2"}, true); a.Open() {
+		t.Error("other data may be rolled")
+	}
+}
+
 func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""

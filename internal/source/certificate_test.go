@@ -104,6 +104,7 @@ func FuzzCertificate(f *testing.F) {
 
 // The texts are what a user may write to make the work for one Secret as large as possible.
 func costly(tb testing.TB) map[string]string {
+	tb.Helper()
 	const most = 1 << 20
 	leaf := certificate(tb, day(0), day(90))
 	random := make([]byte, most*3/4)

@@ -82,6 +82,7 @@ func (c *Controller) permitted(step kinds.RecreateStep, job *batchv1.Job) kinds.
 	}
 	kind, watched := c.kinds[kinds.Jobs().Name]
 	w, err := c.opts.Read(kind, job)
+	w = c.state.Complete(w) // the namespace may opt it in
 	if !watched || err != nil || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return kinds.DropCopy
 	}

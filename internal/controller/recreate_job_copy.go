@@ -88,5 +88,6 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 // between do not matter.
 func (c *Controller) decidedOn(kind kinds.Kind, w *workload.Workload, job *batchv1.Job) bool {
 	now, err := c.opts.Read(kind, job)
+	now = c.state.Complete(now) // its policy is compared, and the defaults of the namespace are in it
 	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
 }

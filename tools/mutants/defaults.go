@@ -84,6 +84,12 @@ func notifications() []mutation {
 			in: controller, tests: "^TestTheRolloutOfAUserEndsIt$",
 		},
 		{
+			what: "defaults: the version of a Job that is about to be recreated is compared without the defaults of its namespace",
+			file: "internal/controller/recreate_job_copy.go",
+			from: "	now = c.state.Complete(now) //", to: "	//",
+			in: controller, tests: "^TestJobHistories$",
+		},
+		{
 			what: "notify: a lost response loses the event",
 			file: "internal/controller/gate.go",
 			from: "			return err\n		}\n	}\n	untold :=", to: "			c.with(w.Key, func(r *record) { r.owes = digest.Digest{} })\n			return err\n		}\n	}\n	untold :=",

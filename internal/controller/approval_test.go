@@ -91,6 +91,15 @@ func TestNothingIsRolledUntilAUserApprovesIt(t *testing.T) {
 	s.unapproved("approved", 2, 0)
 }
 
+// A user who rejects the data restarts the workload without it, or with it.
+func TestTheRolloutOfAUserEndsARequest(t *testing.T) {
+	s := withApproval(t, true)
+	s.editAndPlay("2")
+	s.unapproved("a change", 0, 1)
+	s.restartByUser()
+	s.unapproved("the user has rolled it", 0, 0)
+}
+
 func TestConsentToDataThatHasChangedSinceStartsNothing(t *testing.T) {
 	s := withApproval(t, true)
 	s.editAndPlay("2")

@@ -21,7 +21,7 @@ type awaitedGate struct {
 	until time.Time
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
-	// template is the revision of the pod template whose Pods are out of date, for gate.Notify.
+	// template is the revision of the pod template whose Pods are out of date.
 	template digest.Digest
 }
 
@@ -52,10 +52,7 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		}
 	}
 	untold := c.notifyAwaited(w, d, answer, &held, begins)
-	awaits := awaitedGate{by: answer.By, until: answer.Until}
-	if notifies {
-		awaits.template = w.Revision()
-	}
+	awaits := awaitedGate{by: answer.By, until: answer.Until, template: w.Revision()}
 	if answer.Stopped {
 		awaits.stopped = answer.Source
 	}

@@ -21,9 +21,9 @@ func (c *Controller) notifyOutOfDate(w *workload.Workload, d *reload.Decision, a
 	}
 }
 
-// rolledByUser reports whether the Pods of a workload were out of date, and its pod template has
-// changed since: its user may have rolled it.
+// rolledByUser reports whether a workload waits for a user, and its pod template has changed since:
+// the user may have rolled it.
 func (c *Controller) rolledByUser(w *workload.Workload) bool {
 	awaits := c.recordOf(w.Key).awaits
-	return awaits.by == gate.Notify && awaits.template != w.Revision()
+	return (awaits.by == gate.Notify || awaits.by == gate.Approval) && awaits.template != w.Revision()
 }

@@ -17,7 +17,8 @@ import (
 // Request is what a user has to approve, so that a reload starts.
 type Request struct {
 	// Source is the source whose data has to be approved. It is zero if the workload has to be,
-	// because its own annotation requires that, or several sources have changed.
+	// because its own annotation requires that, several sources have changed, or a CSI driver brings
+	// the data.
 	Source source.Key
 	Digest digest.Digest
 }
@@ -29,7 +30,7 @@ func (r *Request) Command(w workload.Key) string {
 
 // Brief is the command that approves the present data.
 func (r *Request) Brief(w workload.Key) string {
-	ref := strings.ToLower(w.Object()) + "/" + w.Name
+	ref := strings.ToLower(w.Kind) + "/" + w.Name
 	if r.Source != (source.Key{}) {
 		ref = strings.ToLower(r.Source.Kind.String()) + "/" + r.Source.Name
 	}
@@ -83,7 +84,7 @@ func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 	switch n := len(names); {
 	case n == 0:
 		return Answer{}
-	case n > 1 || f.Workload.Policy.RequiresApproval() != "" || request.Digest.IsZero():
+	case n > 1 || f.Workload.Policy.RequiresApproval() != "" || request.Digest.IsZero() || request.Source.Kind.Reported():
 		request = Request{Digest: ConsentTo(f, d)}
 		if n > mostUnapproved {
 			names = append(names[:mostUnapproved], fmt.Sprintf("%d more", n-mostUnapproved))

@@ -23,6 +23,10 @@ type approvable struct {
 	// otherChanged reports whether the other source has changed, too.
 	otherChanged bool
 	urgent       bool
+	// kind is the kind of the workload, unless it is a Deployment.
+	kind string
+	// csi reports whether the first source is what a CSI driver has mounted.
+	csi bool
 }
 
 func oneOf(pairs ...string) map[string]string {
@@ -54,6 +58,12 @@ func (a approvable) facts() (*reload.Facts, *reload.Decision) {
 		}}
 	}
 	f.Concerns = []reload.Concern{concern("a", first, a.source, a.sourceConsent), concern("b", second, a.other, a.otherConsent)}
+	if a.csi {
+		f.Concerns[0].Source.Key.Kind = source.SecretProviderClass
+	}
+	if a.kind != "" {
+		f.Workload.Key.Kind = a.kind
+	}
 	d := &reload.Decision{Action: reload.Reload, Changes: f.Concerns[:1]}
 	if a.otherChanged {
 		d.Changes = f.Concerns
@@ -92,6 +102,8 @@ func TestAReloadWaitsForApprovalWhereAnythingRequiresIt(t *testing.T) {
 		"consent on the workload for its sources": {approvable{source: yes, other: yes, otherChanged: true, consent: set}, "", ""},
 		"consent on the workload to other data":   {approvable{own: yes, consent: first.String()}, "for approval", "deployment/web"},
 		"a text that is no digest":                {approvable{own: yes, source: yes, consent: "yes", sourceConsent: "true"}, "for approval", "deployment/web"},
+		"a kind of the name of another one":       {approvable{own: yes, kind: "StatefulSet.apps.kruise.io"}, "on the workload)", "statefulset.apps.kruise.io/web --digest="},
+		"data that a CSI driver brings":           {approvable{flag: true, csi: true}, "for approval of SecretProviderClass a (", "deployment/web --digest="},
 	} {
 		t.Run(about, func(t *testing.T) {
 			f, d := tc.facts()

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Approval is the consent of a user to the present data of a source, or of all sources of a
@@ -113,8 +115,11 @@ func (o *Objects) approvedSource(key source.Key) (*Approval, digest.Digest, erro
 }
 
 // knowsAll reports whether the user may read all sources of a workload, and the key for their
-// digests.
+// digests. Commands do not read what a CSI driver has mounted.
 func (o *Objects) knowsAll(a *Answer) bool {
+	if o.noDefaults || slices.ContainsFunc(a.Workload.References, func(r workload.Reference) bool { return r.Key.Kind.Reported() }) {
+		return false
+	}
 	for i := range a.Sources {
 		src := &a.Sources[i]
 		if src.Verdict.Concerned && (src.Unread || src.Key.Kind.Keyed() && o.settings.NoKey != "" && !src.Absent) {
@@ -129,7 +134,7 @@ func (o *Objects) unknownDigest() string {
 	if o.settings.NoKey != "" {
 		return o.settings.NoKey
 	}
-	return "you may not read all of its sources"
+	return "not all of its sources can be read"
 }
 
 // nextApproval returns what a workload waits for that has to be approved.

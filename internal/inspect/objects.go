@@ -33,6 +33,8 @@ type Objects struct {
 	namespaces map[string]*rules.Namespace
 	// unread has the resources, by their plural, that could not be listed.
 	unread map[string]error
+	// noDefaults reports whether the annotations of namespaces are unknown.
+	noDefaults bool
 	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are objects that could not be decoded.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reroll-dev/reroll/internal/gate"
 )
 
 // Pending are the workloads of a status whose reloads wait for a gate.
@@ -21,6 +23,7 @@ func (s *Status) Pending() *Pending {
 	var waiting []Answer
 	for i := range s.Answers {
 		switch a := &s.Answers[i]; {
+		case a.Gate.By == gate.Notify: // nothing will be rolled
 		case !a.Gate.Open():
 			waiting = append(waiting, *a)
 		case a.State == Unknown:

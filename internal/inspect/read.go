@@ -124,9 +124,9 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
-// readNamespaces reads namespaces only if an answer depends on them. Without permission, no
-// selector excludes a namespace. Without a selector, only namespaces that are being deleted matter,
-// which is rare, so no user needs the permission for them alone.
+// readNamespaces reads namespaces only if an answer depends on them. A Role in a namespace may allow
+// a user to get it, and never to list it. Without permission, no selector excludes a namespace, and
+// the defaults in its annotations are unknown.
 func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
 	if !s.Rules.WatchesNamespaces() {
 		return
@@ -135,7 +135,15 @@ func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, n
 	if ns != "" {
 		watched.FieldSelector = "metadata.name=" + ns
 	}
-	if err := c.list(ctx, watched, o.Put); err != nil && s.Rules.NamespaceSelector != nil {
+	err := c.list(ctx, watched, o.Put)
+	if ns != "" && apierrors.IsForbidden(err) {
+		var one *corev1.Namespace
+		if one, err = c.Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
+			o.Put(one)
+		}
+	}
+	o.noDefaults = err != nil
+	if err != nil && s.Rules.NamespaceSelector != nil {
 		o.unread["namespaces"] = err
 	}
 }

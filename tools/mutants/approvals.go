@@ -5,6 +5,12 @@ func approvals() []mutation {
 	const gates, engine, rule, answers = "internal/gate/approval.go", "internal/controller/approval.go", "^TestAReloadWaitsForApproval", "./internal/gate"
 	return []mutation{
 		{
+			what: "approval: a request outlives the rollout of a user",
+			file: "internal/controller/notify_mode.go",
+			from: "(awaits.by == gate.Notify || awaits.by == gate.Approval)", to: "awaits.by == gate.Notify",
+			in: controller, tests: "^TestTheRolloutOfAUserEndsARequest$",
+		},
+		{
 			what: "approval: consent to other data counts",
 			file: gates,
 			from: "own.Consent != \"\" && own.Consent == src.Digest.String()", to: "own.Consent != \"\"",

@@ -32,6 +32,9 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	answer := c.enterGates(facts, d)
 	w := &facts.Workload
 	if answer.Open() {
+		if facts.NeedsBegin(*d) && !w.Runs.Listed {
+			return retryAfter(0) // it has opened since, and a scheduled run may have brought the change
+		}
 		c.with(w.Key, func(r *record) { r.asked = askedApproval{} })
 		c.notifyOverridden(w, answer.Override)
 		return nil

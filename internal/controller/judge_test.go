@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -107,6 +109,24 @@ func TestAJudgeThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 	s.judgeHangs = false
 	s.play(5 * time.Second)
 	s.heldByJudge("the answer comes too late", 1, 0)
+}
+
+// The answer comes while a reload that waits lists the runs of the schedule, one of which has the
+// change.
+func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
+	s := newJobStage(t)
+	s.acting.Store(true)
+	s.cronJob("report", func(*batchv1.CronJob) {})
+	s.opts.Judge, s.judgeHangs = &onStage{}, true
+	s.reads = func(*batchv1.Job) { s.askJudge(t.Context()) }
+	s.server.Advance(time.Minute)
+	s.edit("load", "2")
+	s.server.Advance(time.Minute)
+	s.scheduled("report-1")
+	s.play(time.Minute)
+	if s.lists == 0 || slices.ContainsFunc(s.writes, func(w string) bool { return strings.HasPrefix(w, "create ") }) {
+		t.Errorf("%d lists, and written: %v", s.lists, s.writes)
+	}
 }
 
 // The data changes while the judge is asked about the data before.

@@ -24,10 +24,10 @@ import (
 // needless write depends on it.
 func (c *Controller) namespaceFeeds() []feed {
 	withoutDefaults := sync.OnceFunc(func() {
-		c.log.Info("annotations of namespaces have no effect, because the controller may not watch all namespaces")
+		c.log.Warn("annotations of namespaces have no effect, because the controller may not watch namespaces")
 	})
 	if !c.opts.WatchesNamespaces() {
-		withoutDefaults()
+		c.log.Info("annotations of namespaces have no effect, because the controller watches only some namespaces")
 		return nil
 	}
 	s := &sink{}

@@ -153,6 +153,7 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 		}
 	}
 	c.noteBegun(w, jobs, facts.Version)
+	w.Runs.Listed = true
 	return reload.Decide(*facts), nil
 }
 

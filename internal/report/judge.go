@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,8 +60,23 @@ func (j *Judge) take(answer *http.Response) error {
 	// What was read counts, even if the connection breaks off.
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody))
 	answered := "it answered " + status(answer.StatusCode)
-	if reason := strings.TrimSpace(OneLine(strings.ToValidUTF8(string(body), "�"))); reason != "" {
+	if reason := strings.TrimSpace(OneLine(strings.ToValidUTF8(string(body), "�"))); reason != "" && !j.repeats(reason) {
 		answered = fmt.Sprintf("%s: %s", answered, cutTo(reason, mostReason))
 	}
 	return failure(answered)
+}
+
+// shortestToken is the length in bytes from which a value in the address may be a token. Shorter ones
+// are part of ordinary words.
+const shortestToken = 4
+
+// repeats reports whether a text has a part of the address that may be a token. Many servers repeat
+// the path of a request in their errors.
+func (j *Judge) repeats(text string) bool {
+	to := j.poster.to
+	secret := []string{to.RawQuery, to.Path, to.EscapedPath()}
+	for _, values := range to.Query() {
+		secret = append(secret, values...)
+	}
+	return slices.ContainsFunc(secret, func(s string) bool { return len(s) >= shortestToken && strings.Contains(text, s) })
 }

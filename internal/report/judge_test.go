@@ -44,6 +44,8 @@ func TestOnly200LetsAReloadStart(t *testing.T) {
 		"no text":          {answer(500, "\xff\xfe"), "it answered 500 Internal Server Error: �"},
 		"a huge body":      {answer(409, strings.Repeat("x", 8<<20)), "it answered 409 Conflict: " + strings.Repeat("x", mostReason-len("…")) + "…"},
 		"a redirect":       {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/go?key=hunter2", http.StatusFound) }, "it answered 302 Found, a redirect to http://HOST that Reroll does not follow: set --gate-url to the final URL"},
+		"its own path":     {answer(404, "Cannot GET /may"), "it answered 404 Not Found"},
+		"its own token":    {answer(403, "hunter2 is unknown"), "it answered 403 Forbidden"},
 		"no HTTP":          {hijacked("SSH-2.0-OpenSSH_9.6\r\n"), "the response is not HTTP: check the URL, and http:// or https://"},
 		"nothing at all":   {hijacked(""), "the connection was closed without a response"},
 		"a body that ends": {hijacked("HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nwait"), "it answered 409 Conflict: wait"},

@@ -2,7 +2,9 @@ package source_test
 
 import (
 	"bytes"
+	"encoding/asn1"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -27,6 +29,36 @@ func certificate(tb testing.TB, from, until time.Time) string {
 		tb.Fatal(err)
 	}
 	return string(text)
+}
+
+// withEnd replaces the end of a certificate, whose signature is wrong then.
+func withEnd(tb testing.TB, text, end string) string {
+	tb.Helper()
+	block, _ := pem.Decode([]byte(text))
+	var parts, body, validity []asn1.RawValue
+	for _, into := range []struct {
+		der   func() []byte
+		parts *[]asn1.RawValue
+	}{
+		{func() []byte { return block.Bytes }, &parts},
+		{func() []byte { return parts[0].FullBytes }, &body},
+		{func() []byte { return body[4].FullBytes }, &validity},
+	} {
+		if _, err := asn1.Unmarshal(into.der(), into.parts); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	encode := func(value any) []byte {
+		der, err := asn1.Marshal(value)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return der
+	}
+	validity[1] = asn1.RawValue{FullBytes: encode(asn1.RawValue{Tag: asn1.TagGeneralizedTime, Bytes: []byte(end)})}
+	body[4] = asn1.RawValue{FullBytes: encode(validity)}
+	parts[0] = asn1.RawValue{FullBytes: encode(body)}
+	return string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: encode(parts)}))
 }
 
 func tlsSecret(text string) *corev1.Secret {
@@ -57,6 +89,7 @@ func TestTheCertificateThatExpiresFirst(t *testing.T) {
 		"the first one has expired":          {certificate(t, day(-900), day(-1)) + leaf, between(day(-900), day(-1))},
 		"before 1970":                        {certificate(t, time.Date(1955, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)), source.Certificate{NotAfter: 1}},
 		"no well-defined end":                {certificate(t, day(0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)), source.Certificate{NotBefore: day(0).Unix(), NotAfter: 253402300799}},
+		"an end in a time zone":              {withEnd(t, leaf, "99991231235959-1200"), source.Certificate{NotBefore: day(0).Unix(), NotAfter: 253402300799}},
 		"it ends before it begins":           {certificate(t, day(9), day(1)), between(day(9), day(1))},
 		"nothing":                            {"", source.Certificate{}},
 		"no PEM":                             {"certificate", source.Certificate{}},

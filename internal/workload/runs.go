@@ -33,6 +33,8 @@ type Runs struct {
 	Last time.Time
 	// LastAtLeast reports whether the latest run may have begun later than Last.
 	LastAtLeast bool
+	// Listed reports whether Last and Since are from a list of the runs.
+	Listed bool
 	// Since is a resource version after which a run began, 0 if none is known. The run has read all
 	// data from before it.
 	Since uint64

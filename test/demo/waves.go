@@ -67,7 +67,7 @@ func (d *demo) applyWaves(ctx context.Context) error {
 	if err := d.namespace.Apply(ctx, manifest); err != nil {
 		return err
 	}
-	d.story.Tell("apply", "%s: ConfigMap %s, %s in wave -1, %s in wave 0", filepath.Base(filepath.Dir(d.example)), settings, canary, strings.Join(followers(), " and "))
+	d.story.Tell("apply", "%s: %s in wave -1, %s in wave 0", filepath.Base(filepath.Dir(d.example)), canary, strings.Join(followers(), " and "))
 	for _, name := range append(followers(), canary) {
 		d.story.Expect("the pods of " + name + " to be ready, and Reroll to note what they were started with")
 		if err := errors.Join(d.namespace.AwaitReady(ctx, deployment(name)), d.namespace.AwaitAdopted(ctx, deployment(name))); err != nil {
@@ -77,7 +77,7 @@ func (d *demo) applyWaves(ctx context.Context) error {
 	if err := d.namespace.Mark(ctx); err != nil {
 		return err
 	}
-	d.story.Tell("ready", "one at a time; soak time and deadline are shorter than in the example")
+	d.story.Tell("ready", "one at a time; soak time and deadline are shortened")
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (d *demo) spoil(ctx context.Context) error {
 	if obj.Status.AvailableReplicas != 1 {
 		return fmt.Errorf("%d pods of %s serve; expected was the earlier one", obj.Status.AvailableReplicas, canary)
 	}
-	d.story.Tell("kept", "%s keep all %d pods, and the earlier pod of %s still serves", strings.Join(followers(), " and "), len(before), canary)
+	d.story.Tell("kept", "%s keep all %d pods; the earlier pod of %s serves", strings.Join(followers(), " and "), len(before), canary)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (d *demo) mend(ctx context.Context) error {
 	if err := d.wantRolls(ctx, 2, 1); err != nil {
 		return err
 	}
-	d.story.Tell("done", "port %s reached one pod; %s rolled once each, with port %s", badPort, strings.Join(followers(), " and "), goodPort)
+	d.story.Tell("done", "port %s reached one pod; %s rolled once each", badPort, strings.Join(followers(), " and "))
 	return nil
 }
 

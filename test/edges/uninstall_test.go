@@ -1,12 +1,15 @@
 package edges
 
 import (
+	"context"
 	"errors"
 	"os/exec"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/test/harness"
 )
 
 // mayUninstall lets the account of the test delete the objects of the controller, too.
@@ -112,9 +115,17 @@ func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 		{"--dry-run=false", notice + secret + "deleted\n"},
 		{"--dry-run", ""},
 	} {
-		cmd := p.command("uninstall", step.flag)
-		cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig()) // who may look for controllers in all namespaces
-		out, err := cmd.CombinedOutput()
+		var out []byte
+		var err error
+		p.must(harness.Await(p.ctx, "the controllers of other tests to write their settings", func(context.Context) error {
+			cmd := p.command("uninstall", step.flag)
+			cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig()) // who may look for controllers in all namespaces
+			out, err = cmd.CombinedOutput()
+			if strings.Contains(string(out), "runs is unknown: read the settings") {
+				return errors.New(string(out))
+			}
+			return nil
+		}))
 		said, _, counted := strings.Cut(string(out), map[bool]string{true: "Would clean ", false: "Cleaned "}[step.flag == "--dry-run"])
 		if err != nil || !counted || said != step.want {
 			t.Fatalf("%s: %v, and it prints\n%s\nwant\n%s", step.flag, err, out, step.want)

@@ -302,17 +302,6 @@ func (f *Facts) hasNothingToCompare() bool {
 	return len(f.departed()) == 0
 }
 
-// laterLast orders by resource version if both are known, and by time otherwise.
-func laterLast(a, b Concern) int {
-	if a.Seen.Content != 0 && b.Seen.Content != 0 {
-		if a.Seen.Content < b.Seen.Content {
-			return -1
-		}
-		return 1
-	}
-	return a.Source.DataTime.Compare(b.Source.DataTime)
-}
-
 // findKind compares the sources of one kind with the ledger.
 func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 	var concerns []Concern

@@ -76,3 +76,14 @@ func changedSentence(changes []Concern) string {
 	}
 	return fmt.Sprintf("%s and %d more sources changed", last, len(changes)-1)
 }
+
+// laterLast orders by resource version if both are known, and by time otherwise.
+func laterLast(a, b Concern) int {
+	if a.Seen.Content != 0 && b.Seen.Content != 0 {
+		if a.Seen.Content < b.Seen.Content {
+			return -1
+		}
+		return 1
+	}
+	return a.Source.DataTime.Compare(b.Source.DataTime)
+}

@@ -296,7 +296,7 @@ func TestAllValuesTogether(t *testing.T) {
 		t.Errorf("Helm 3 and 4 (-3 +4): %s", diff)
 	}
 	o := parsed(t, rendered["4"])
-	if len(o.custom) != 4 || len(o.configMaps) != 1 || len(o.admission) != 3 || len(o.services)+len(o.policies)+len(o.budgets) != 3 {
+	if len(o.custom) != 4 || len(o.configMaps) != 1 || len(o.admission) != 4 || len(o.services)+len(o.policies)+len(o.budgets) != 3 {
 		t.Errorf("not every kind is there: %+v", o)
 	}
 	for _, name := range []string{namespace, "team-a", "team-b"} {

@@ -42,9 +42,6 @@ const MaxCertificates = 16
 // maxName is the longest name of a Secret.
 const maxName = 253
 
-// maxTime is the end of the year 9999 in seconds since 1970.
-const maxTime = 253402300799
-
 // maxLedgerRead bounds the text that is parsed as a ledger, because other clients can write it. A
 // newer version may write more than this one.
 const maxLedgerRead = 4 * maxLedgerText

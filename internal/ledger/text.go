@@ -159,9 +159,9 @@ func (t *ledgerText) bounded() error {
 		value, max int64
 	}{
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
-		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
-		{"time until which reloads count", t.ChurnUntil, maxTime},
-		{"time of the latest turn", t.Turn.At, maxTime},
+		{"data time", t.DataTime, source.MaxTime}, {"time of the last notification", t.NotifiedAt, source.MaxTime},
+		{"time until which reloads count", t.ChurnUntil, source.MaxTime},
+		{"time of the latest turn", t.Turn.At, source.MaxTime},
 		{"number of superseded templates", int64(len(t.Superseded)), MaxSuperseded},
 	} {
 		if number.value < 0 || number.value > number.max {
@@ -176,7 +176,7 @@ func (t *ledgerText) boundedCertificates() error {
 		return fmt.Errorf("ledger has number of certificates %d, must be from 0 to %d", len(t.Certificates), MaxCertificates)
 	}
 	for name, c := range t.Certificates {
-		if len(name) > maxName || c.NotBefore < 0 || c.NotBefore > maxTime || c.NotAfter < 0 || c.NotAfter > maxTime {
+		if len(name) > maxName || c.NotBefore < 0 || c.NotBefore > source.MaxTime || c.NotAfter < 0 || c.NotAfter > source.MaxTime {
 			return errors.New("ledger has a certificate whose name is too long, or whose times are before 1970 or after 9999")
 		}
 	}

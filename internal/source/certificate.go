@@ -23,9 +23,9 @@ const (
 	maxChainText = 64 << 10
 )
 
-// maxTime is the end of the year 9999, after which no ledger has a time. A certificate with a time
-// zone may end a little later.
-const maxTime = 253402300799
+// MaxTime is the end of the year 9999 in seconds since 1970, after which no ledger has a time. A
+// certificate with a time zone may end a little later.
+const MaxTime = 253402300799
 
 // certificateOf returns the certificate that expires first, of the certificates in a TLS Secret. It
 // keeps two times and nothing else. Whatever is not a certificate counts as none.
@@ -46,7 +46,7 @@ func certificateOf(s *corev1.Secret) Certificate {
 		if block.Type != "CERTIFICATE" || err != nil {
 			continue
 		}
-		c := Certificate{NotBefore: min(max(parsed.NotBefore.Unix(), 0), maxTime), NotAfter: min(max(parsed.NotAfter.Unix(), 1), maxTime)}
+		c := Certificate{NotBefore: min(max(parsed.NotBefore.Unix(), 0), MaxTime), NotAfter: min(max(parsed.NotAfter.Unix(), 1), MaxTime)}
 		switch {
 		case first.IsZero():
 			first, issued = c, c.NotBefore

@@ -93,8 +93,7 @@ func (s *State) Defaults(namespace string) policy.Policy {
 }
 
 // inheritDefaults gives a workload the defaults of its namespace, and reports whether its policy
-// differs. Version is 0 if the workload
-// had these defaults before the watch began.
+// differs. Version is 0 if the workload had these defaults before the watch began.
 func (s *State) inheritDefaults(known *workloadRecord, version uint64) bool {
 	now := known.Policy.Under(s.defaults[known.Key.Namespace].Policy)
 	if now.Equal(known.Policy) {

@@ -84,7 +84,7 @@ func run(opts options) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	d := &demo{program: newProgram(&opts), binary: binary, own: opts.context == ""}
+	d := &demo{program: newProgram(&opts), binary: binary, own: opts.context == "", showWhy: !opts.simulated && !opts.waves}
 	if d.own {
 		d.real = !opts.simulated && cluster.RealNodesSupported() == nil
 		if err := d.build(ctx); err != nil {

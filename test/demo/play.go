@@ -59,7 +59,9 @@ type demo struct {
 	binary string // of the controller
 	own    bool   // the cluster is a throwaway one
 	real   bool   // its pods run containers
-	end    context.CancelFunc
+	// showWhy asks for the command that reports why they run none.
+	showWhy bool
+	end     context.CancelFunc
 
 	place      place
 	client     kubernetes.Interface
@@ -84,6 +86,9 @@ func (d *demo) play(ctx, living context.Context, existingContext string, giveUp 
 	return nil
 }
 
+// whyNot is the command that reports what is missing for real nodes.
+const whyNot = "go run ./test/cluster/cmd/throwaway check"
+
 func (d *demo) openCluster(ctx, living context.Context, existingContext string) error {
 	living, d.end = context.WithCancel(living)
 	// Set only when it is there: a nil pointer in an interface is not nil, and what is there gets
@@ -92,9 +97,12 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	if d.own {
 		d.story.Expect("a throwaway cluster to be ready")
 		options := cluster.Options{Progress: os.Stderr}
-		if d.real {
+		switch {
+		case d.real:
 			options.RealNodes = 2
 			where = "on loopback; its pods run containers"
+		case d.showWhy:
+			where += "; to see why: " + whyNot
 		}
 		started, err := cluster.Start(ctx, options)
 		if err != nil {

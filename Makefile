@@ -137,6 +137,7 @@ lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$unformatted" ] || { echo "Not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	$(GO_SH) vet ./...
+	cd test/cluster/tools/node && GOWORK=off $(GO_SH) vet . && GOWORK=off $(GO) test .
 	bin/golangci-lint run --allow-parallel-runners
 
 verify: generate ## Generate again and fail if the tree changed, or a go.mod is not tidy

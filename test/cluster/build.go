@@ -158,7 +158,9 @@ func (b *builder) key() (string, error) {
 			return "", err
 		}
 		for _, path := range own {
-			names = append(names, filepath.Base(path))
+			if !strings.HasSuffix(path, "_test.go") {
+				names = append(names, filepath.Base(path))
+			}
 		}
 		for _, name := range names {
 			content, err := os.ReadFile(filepath.Join(b.modules, p.folder, name))

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -98,7 +100,7 @@ func (c *Cluster) startRealNodes(ctx context.Context, tools Tools, opts Options,
 	if err := c.relayAPI(); err != nil {
 		return nil, err
 	}
-	cgroup := "reroll-" + filepath.Base(c.dir.path)
+	cgroup := controlGroup(c.dir.path)
 	helper := filepath.Join(tools.node, "node")
 	if err := c.startBroom(helper, cgroup); err != nil {
 		return nil, err
@@ -171,6 +173,35 @@ func (c *Cluster) startBroom(helper, cgroup string) error {
 	}
 	c.broom, c.endBroom = cmd, held
 	return nil
+}
+
+// controlGroup is the name of the control groups of a cluster, by its folder.
+func controlGroup(dir string) string { return "reroll-" + filepath.Base(dir) }
+
+// sweepControlGroups removes those of a cluster that has ended together with its broom. A folder of
+// version 1 and one of version 2 are at different depths.
+func sweepControlGroups(mounted, dir string) error {
+	below, err := filepath.Glob(filepath.Join(mounted, "*", controlGroup(dir)))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, top := range append(below, filepath.Join(mounted, controlGroup(dir))) {
+		var groups []string
+		// What is not there needs no removal.
+		_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				groups = append(groups, path)
+			}
+			return nil
+		})
+		for _, group := range slices.Backward(groups) {
+			if err := os.Remove(group); !errors.Is(err, fs.ErrNotExist) {
+				failed = append(failed, err)
+			}
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func (c *Cluster) endRealNodes() error {

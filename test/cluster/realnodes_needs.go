@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// controlGroups is where they are mounted.
+const controlGroups = "/sys/fs/cgroup"
+
 // machine is what decides whether real nodes can run.
 type machine struct {
 	user       int
@@ -27,7 +30,7 @@ func RealNodesSupported() error {
 	}
 	return machine{
 		user: os.Geteuid(), find: exec.LookPath, namespaces: tryNamespaces,
-		cgroups: "/sys/fs/cgroup", minor: os.Getenv(minorVariable),
+		cgroups: controlGroups, minor: os.Getenv(minorVariable),
 	}.missing()
 }
 

@@ -38,7 +38,7 @@ func newRunDir() (*runDir, error) {
 	if err := waitLock(gate); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", base, err)
 	}
-	sweep(base)
+	sweep(base, controlGroups)
 	free, err := freeDisk(base)
 	if err != nil {
 		return nil, fmt.Errorf("see how much disk is free for %s: %w", base, err)
@@ -93,7 +93,7 @@ func openLock(dir string) (*os.File, error) {
 
 // sweep removes what ended processes left. The folder of the last failed start stays, because the
 // error that named its logs may still be on somebody's screen.
-func sweep(base string) {
+func sweep(base, mounted string) {
 	locks, _ := filepath.Glob(filepath.Join(base, "*", runDirLock))
 	for _, l := range locks {
 		dir := filepath.Dir(l)
@@ -104,7 +104,9 @@ func sweep(base string) {
 		if err != nil {
 			continue
 		}
-		if held, err := tryLock(lock); err == nil && held {
+		// The folder names the control groups. So it stays as long as one of them does, and a later
+		// start tries again.
+		if held, err := tryLock(lock); err == nil && held && sweepControlGroups(mounted, dir) == nil {
 			_ = os.RemoveAll(dir)
 		}
 		_ = lock.Close()

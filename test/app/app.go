@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -131,14 +130,6 @@ func (a *app) handler() http.Handler {
 	mux.HandleFunc("POST /ready/{ready}", func(_ http.ResponseWriter, r *http.Request) {
 		a.ready.Store(r.PathValue("ready") == "true")
 	})
-	mux.HandleFunc("POST /exit/{code}", func(_ http.ResponseWriter, r *http.Request) {
-		code, err := strconv.Atoi(r.PathValue("code"))
-		if err != nil {
-			code = 2
-		}
-		os.Exit(code)
-	})
-	mux.HandleFunc("POST /fill-memory", func(http.ResponseWriter, *http.Request) { fillMemory() })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !a.ready.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)

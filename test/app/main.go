@@ -7,10 +7,11 @@
 //	app printenv [NAME]     print the environment of this process
 //	app cat FILE            print a file
 //	app request METHOD PATH ask the one that serves in this container
+//	app signal HUP PID      send SIGHUP to a process, since the image has no kill
 //
 // A POST to /reload, and SIGHUP if --reload-on-signal is set, makes it read its files again. A
-// process cannot read its environment again. It fails on demand: see the flags, and the paths
-// /exit, /fill-memory and /ready.
+// process cannot read its environment again. It fails on demand: see the flags, and the path
+// /ready.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 )
 
@@ -57,6 +59,15 @@ func run(args []string) error {
 			return errors.New("app request: name a method and a path")
 		}
 		return request(args[1], args[2])
+	case "signal":
+		if len(args) != 3 || args[1] != "HUP" {
+			return errors.New("app signal: name HUP and a process")
+		}
+		pid, err := strconv.Atoi(args[2])
+		if err != nil {
+			return fmt.Errorf("app signal: %w", err)
+		}
+		return syscall.Kill(pid, syscall.SIGHUP)
 	default:
 		return fmt.Errorf("app has no command %q: see test/app", args[0])
 	}

@@ -14,6 +14,11 @@ kind: ConfigMap
 metadata: {name: extra}
 data: {text: A}
 ---
+apiVersion: v1
+kind: Secret
+metadata: {name: extra}
+stringData: {text: A}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -76,8 +81,8 @@ var failures = map[string]failure{
 	"a container that its liveness probe kills": {
 		adds:   `{"terminationGracePeriodSeconds":1,"containers":[{"name":"app","livenessProbe":{"httpGet":{"path":"/readyz","port":8080},"periodSeconds":1,"failureThreshold":1}}]}`,
 		breaks: editsMode("mode=--never-ready"), shown: restarted,
-		event:  `container app of the new Pod app-[0-9a-z-]+ (keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code [0-9]+\)|is running but not ready)\. See .*#(crash-loop|readiness)$`,
-		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ `,
+		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 0\)\. See .*#crash-loop$`,
+		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 0\)`,
 	},
 	"an init container that exits": {
 		adds:   `{"initContainers":[{"name":"first","image":"localhost/reroll-test-app:1","args":["serve","--exit=0","$(MODE)"],"env":[{"name":"MODE","valueFrom":{"configMapKeyRef":{"name":"mode","key":"mode"}}}]}]}`,
@@ -132,6 +137,26 @@ var failures = map[string]failure{
 		}, shown: failedMount(`configmap "extra" not found`),
 		event:  `the new Pod app-[0-9a-z-]+ does not start \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
 		answer: `missing: ConfigMap [^ ]+/extra was deleted; new Pods cannot start`,
+	},
+	"a Secret that is missing, for a variable": {
+		adds: `{"containers":[{"name":"app","envFrom":[{"secretRef":{"name":"extra"}}]}]}`,
+		breaks: func(p *place) {
+			p.kubectl("delete", "secret", "extra")
+			p.edit("configmap", "mode", "mode=--http-port=8081")
+		}, shown: waiting("CreateContainerConfigError"),
+		says:   "config-error",
+		event:  `container app of the new Pod app-[0-9a-z-]+ does not start \(CreateContainerConfigError: secret "extra" not found\)\. See .*#cannot-start$`,
+		answer: `missing: Secret [^ ]+/extra was deleted; new Pods cannot start`,
+	},
+	"a Secret that is missing, for a volume": {
+		adds: `{"containers":[{"name":"app","volumeMounts":[{"name":"extra","mountPath":"/etc/extra"}]}],"volumes":[{"name":"extra","secret":{"secretName":"extra"}}]}`,
+		breaks: func(p *place) {
+			p.kubectl("delete", "secret", "extra")
+			p.edit("configmap", "mode", "mode=--http-port=8081")
+		}, shown: failedMount(`secret "extra" not found`),
+		says:   "volume",
+		event:  `the new Pod app-[0-9a-z-]+ does not start \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
+		answer: `missing: Secret [^ ]+/extra was deleted; new Pods cannot start`,
 	},
 	"a volume that cannot be mounted": {
 		adds: `{"containers":[{"name":"app","volumeMounts":[{"name":"extra","mountPath":"/etc/extra"}]}],"volumes":[{"name":"extra","configMap":{"name":"extra","items":[{"key":"text","path":"text"}]}}]}`,

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
@@ -90,21 +91,7 @@ func machine(t *testing.T) string {
 
 func TestNothingIsLeftOfANodeWhoseParentIsKilled(t *testing.T) {
 	before := machine(t)
-	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), asParent+"=1")
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	lines.Scan()
-	dir := lines.Text()
-	for lines.Scan() && lines.Text() != "ready" {
-		t.Fatalf("the parent says: %s %s", dir, lines.Text())
-	}
+	parent, dir := startParent(t)
 	children := descendants(t, parent.Process.Pid)
 	programs := strings.Join(slices.Sorted(maps.Values(children)), " ")
 	for _, wanted := range []string{"kubelet", "containerd", "containerd-shim", "kube-apiserver", "/reroll"} {
@@ -123,6 +110,83 @@ func TestNothingIsLeftOfANodeWhoseParentIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
+	awaitEnd(t, children, func() []string { return traces(t, dir) })
+	if after := machine(t); after != before {
+		t.Errorf("the machine is not as it was:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// The broom removes the control groups of a parent that is killed. If it is killed too, the next
+// start of a cluster does.
+func TestTheNextStartRemovesWhatIsLeftIfTheBroomIsKilledToo(t *testing.T) {
+	// Other starts on this machine look elsewhere.
+	t.Setenv("TMPDIR", t.TempDir())
+	parent, dir := startParent(t)
+	children := descendants(t, parent.Process.Pid)
+	brooms := 0
+	for pid, program := range children {
+		if !strings.Contains(program, " broom ") {
+			continue
+		}
+		brooms++
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if brooms != 1 {
+		t.Fatalf("there are %d brooms among the processes: %v", brooms, children)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	awaitEnd(t, children, func() []string { return nil })
+	if len(traces(t, dir)) == 0 {
+		t.Fatalf("no control group %s is left, so the next start has nothing to remove", dir)
+	}
+
+	awaitEnd(t, nil, func() []string {
+		// A start begins with it. The kernel may need a moment until a group is free.
+		_, remove, err := cluster.Folder()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remove(); err != nil {
+			t.Fatal(err)
+		}
+		folders, err := filepath.Glob(filepath.Join(os.TempDir(), "*", dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(traces(t, dir), folders...)
+	})
+}
+
+// startParent starts a program that runs a node with a container, and returns the name of the
+// folder of its cluster.
+func startParent(t *testing.T) (parent *exec.Cmd, dir string) {
+	t.Helper()
+	parent = exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), asParent+"=1")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	dir = lines.Text()
+	if !lines.Scan() || lines.Text() != "ready" {
+		t.Fatalf("the parent reports: %s %s", dir, lines.Text())
+	}
+	return parent, dir
+}
+
+// awaitEnd returns when these processes have ended, and nothing else is left.
+func awaitEnd(t *testing.T, children map[int]string, others func() []string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := harness.Await(ctx, "the end of all that the parent has started", func(context.Context) error {
@@ -132,20 +196,17 @@ func TestNothingIsLeftOfANodeWhoseParentIsKilled(t *testing.T) {
 				left = append(left, fmt.Errorf("process %d: %s", pid, program))
 			}
 		}
-		for _, group := range traces(t, dir) {
-			left = append(left, errors.New(group))
+		for _, other := range others() {
+			left = append(left, errors.New(other))
 		}
 		return errors.Join(left...)
 	}); err != nil {
 		t.Error(err)
 	}
-	if after := machine(t); after != before {
-		t.Errorf("the machine is not as it was:\n%s\nbefore:\n%s", after, before)
-	}
 }
 
 // descendants are the processes below one, in whatever namespaces, with their command lines. The
-// broom is not among them: it outlives the parent, and ends after the control groups are gone.
+// broom is among them: it outlives the parent, and ends after the control groups are gone.
 func descendants(t *testing.T, root int) map[int]string {
 	t.Helper()
 	parents := map[int]int{}

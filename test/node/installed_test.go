@@ -83,12 +83,21 @@ func TestNoChangeIsLostWhenRerollEnds(t *testing.T) {
 				{"evicted", p.evict},
 				{"deleted", func() { p.kubectl("delete", "pod", p.leader().Name) }},
 				{"drained", p.drain},
-				{"upgraded", func() { p.helm("upgrade", rerollTags()[1]) }},
+				{"upgraded", func() {
+					p.values = append(p.values, "reloader.logFormat=json")
+					p.helm("upgrade", rerollTags()[1])
+				}},
 			} {
 				p.changeWhile(end.how, end.end)
 			}
 			for _, pod := range p.pods() {
 				p.mustBe("the image after the upgrade", pod.Spec.Containers[0].Image, rerollImage+":"+rerollTags()[1])
+				if version := p.kubectl("exec", pod.Name, "--", "/reroll", "version"); !strings.Contains(version, nextVersion) {
+					t.Errorf("the program after the upgrade is %q, want version %s", version, nextVersion)
+				}
+				if first, _, _ := strings.Cut(p.kubectl("logs", pod.Name), "\n"); !strings.HasPrefix(first, "{") {
+					t.Errorf("the log after the upgrade is not in JSON: %s", first)
+				}
 			}
 		})
 	}
@@ -136,11 +145,16 @@ func (p *installed) helm(verb, tag string) {
 	for _, value := range p.values {
 		args = append(args, "--set="+value)
 	}
+	p.runHelm(args...)
+}
+
+func (p *installed) runHelm(args ...string) {
+	p.t.Helper()
 	cmd := exec.CommandContext(p.ctx, shared.clients.Helm4, args...)
 	home := p.t.TempDir()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+shared.cluster.Kubeconfig(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		p.t.Fatalf("helm %s: %v\n%s", verb, err, out)
+		p.t.Fatalf("helm %s: %v\n%s", args[0], err, out)
 	}
 }
 
@@ -201,28 +215,6 @@ func containerOf(pod corev1.Pod) string {
 	}
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
 	return id
-}
-
-// kill sends SIGKILL to the processes of containers.
-func (p *installed) kill(pods ...corev1.Pod) {
-	p.t.Helper()
-	children := descendants(p.t, os.Getpid())
-	for _, pod := range pods {
-		id, killed := containerOf(pod), 0
-		for pid := range children {
-			groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
-			if err != nil || id == "" || !strings.Contains(string(groups), id) {
-				continue // it has ended, or is another
-			}
-			process, err := os.FindProcess(pid)
-			p.must(err)
-			p.must(process.Kill())
-			killed++
-		}
-		if killed == 0 {
-			p.t.Fatalf("no process of the container %s of Pod %s was found", id, pod.Name)
-		}
-	}
 }
 
 // evict asks again as long as a PodDisruptionBudget refuses.

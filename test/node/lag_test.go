@@ -63,9 +63,9 @@ func TestNewPodsHaveTheDataOfEditsLongEnoughBeforeThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(m.samples) < pods*9/10 {
-		t.Errorf("%d of %d Pods were measured", len(m.samples), pods)
+		t.Errorf("%d of %d Pods were measured; the kubelet reported no log for %d", len(m.samples), pods, m.silent)
 	}
-	t.Logf("%d edits, %d Pods in %s\n%s", m.edits(), len(m.samples), m.took.Round(time.Second), table(m.samples))
+	t.Logf("%d edits, %d Pods, and %d left out because the kubelet reported no log, in %s\n%s", m.edits(), len(m.samples), m.silent, m.took.Round(time.Second), table(m.samples))
 	for _, s := range m.samples {
 		for how, r := range s.readings {
 			if r.edit != nil && s.created.After(r.edit.dataTime.Add(source.StartLag)) {
@@ -86,6 +86,7 @@ type measurement struct {
 
 	mu      sync.Mutex
 	samples []sample
+	silent  int // Pods whose kubelet reported no log
 }
 
 func (m *measurement) run() error {
@@ -148,6 +149,7 @@ func (m *measurement) judge() error {
 	for _, s := range m.samples {
 		// A busy kubelet sometimes reports a container without the end of its log.
 		if s.printed == "" {
+			m.silent++
 			continue
 		}
 		if err := s.judge(); err != nil {

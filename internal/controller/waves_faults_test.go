@@ -155,34 +155,35 @@ func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
 	next.want("they can", "w1")
 }
 
-// A workload that was done, and went down later, is no failure of the data for the next leader
-// either.
-func TestWhatWasDoneAndIsDownAtARestartIsDone(t *testing.T) {
-	for about, tc := range map[string]struct {
-		down time.Duration
-		want string
-	}{"after the soak time": {5 * time.Minute, "w1"}, "before its end": {time.Second, ""}} {
-		t.Run(about, func(t *testing.T) {
-			s := inWaves(t, map[string]string{annotations.Soak: "3m"}, "-1", "0")
-			s.change("2")
-			s.want("the canary", "w0")
-			done := metav1.NewTime(s.clock.Now())
-			s.roll("w0", true)
-			s.refuses = errRefused // w1 has to wait for the next leader
-			s.play(20 * time.Minute)
-			s.edited("w0", func(d *appsv1.Deployment) {
-				d.Status.AvailableReplicas = 0
-				d.Status.Conditions = []appsv1.DeploymentCondition{
-					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: done},
-					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(done.Add(tc.down))},
-				}
-			})
-			next := s.again()
-			next.trackAll()
-			next.play(5 * time.Second)
-			next.want("the next leader", tc.want)
+// A canary that goes up and down is down at the restart. Its status shows only since when: nothing
+// may start after it until it has stayed available.
+func TestWhatIsDownAtARestartIsNotDone(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.Soak: "3m"}, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	completed := metav1.NewTime(s.clock.Now())
+	s.roll("w0", true)
+	s.refuses = errRefused // w1 has to wait for the next leader
+	s.play(8 * time.Minute)
+	available := func(o *waveStage, pods int32, is corev1.ConditionStatus) {
+		o.edited("w0", func(d *appsv1.Deployment) {
+			d.Status.AvailableReplicas = pods
+			d.Status.Conditions = []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: completed},
+				{Type: appsv1.DeploymentAvailable, Status: is, LastTransitionTime: metav1.NewTime(o.clock.Now())},
+			}
 		})
 	}
+	available(s, 0, corev1.ConditionFalse)
+	next := s.again()
+	next.trackAll()
+	next.play(time.Minute)
+	next.want("the canary is down", "")
+	available(next, 1, corev1.ConditionTrue)
+	next.play(2 * time.Minute)
+	next.want("the canary is up for less than the soak time", "")
+	next.play(2 * time.Minute)
+	next.want("the canary stayed up", "w1")
 }
 
 // A user rolls the canary with another template, and that does not complete. Nothing tracks it, and

@@ -174,7 +174,9 @@ func (m *Member) untracked(p *workload.Progress, now time.Time, before Member) {
 	}
 }
 
-// rest is for a workload whose rollout has ended: it has to stay available.
+// rest is for a workload whose rollout has ended: it has to stay available. After a restart, only the
+// status shows since when it does. One that is unavailable then may never have stayed available, so
+// it is not done.
 func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before Member) {
 	p := &w.Progress
 	if m.ended = p.CompletedAt; m.ended.IsZero() {
@@ -184,10 +186,6 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		m.ended = now
 	}
 	m.dipped, m.State = before.dipped && before.revision == m.revision, Running
-	if before.ended.IsZero() && stayed(p, s, now) {
-		m.State = Done
-		return
-	}
 	if !w.AllAvailable() {
 		m.dipped = true
 	} else {
@@ -213,19 +211,6 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		}
 	case m.Due.IsZero() || deadline.Before(m.Due):
 		m.Due = deadline
-	}
-}
-
-// stayed reports whether the status shows that enough Pods stayed available for the soak time. It
-// is for a workload of which nothing else is known, after a restart: whether it was done then.
-func stayed(p *workload.Progress, s *Settings, now time.Time) bool {
-	switch {
-	case p.CompletedAt.IsZero():
-		return false
-	case !p.AvailableAt.IsZero():
-		return !later(p.AvailableAt, p.CompletedAt).Add(s.Soak).After(now)
-	default:
-		return !p.UnavailableAt.IsZero() && !p.UnavailableAt.Before(p.CompletedAt.Add(s.Soak)) // it went down later
 	}
 }
 

@@ -28,7 +28,7 @@ type Fleet struct {
 	// unrolled is how many members still have to start.
 	unrolled int
 	// behind is how many of these take a place without being counted as running. Occupying are
-	// those that need no other place.
+	// those that need no other place, and have asked.
 	behind    int
 	occupying map[workload.Key]struct{}
 	// offered is how many members were told to start and have not asked yet.
@@ -156,7 +156,7 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	if m.takesPlace() {
 		f.behind++
 	}
-	if m.occupies() {
+	if m.asked && m.occupies() {
 		f.occupying[key] = struct{}{}
 	}
 	if m.counted == Failed {

@@ -32,7 +32,7 @@ func LatestOf(w *workload.Workload, t Tracked, now time.Time) Latest {
 	if known.Turn.Broken || known.Turn.Template != w.Template || w.HasRolled() && !t.Following || keeps(&w.Progress) || w.Progress.Empty() {
 		return l
 	}
-	if _, inPlace := rollout.LatestReload(w); !inPlace {
+	if _, inPlace := rollout.ReloadOf(w, &known); !inPlace {
 		return l
 	}
 	if t.Unlisted { // a missing permission is not a storm

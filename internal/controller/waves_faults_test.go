@@ -186,6 +186,71 @@ func TestWhatIsDownAtARestartIsNotDone(t *testing.T) {
 	next.want("the canary stayed up", "w1")
 }
 
+// The canary starts with bad data, and ends a moment later. That stops the source, and the next data
+// is bad in the same way.
+func TestACanaryThatWentDownIsNotExcusedForTheNextData(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.Soak: "1m"}, "-1", "0")
+	for _, data := range []string{"2", "3"} {
+		s.change(data)
+		s.want("data "+data, "w0")
+		s.roll("w0", true)
+		s.down("w0")
+		s.play(30 * time.Minute)
+		s.want("the canary is down with data "+data, "w0")
+		if s.StoppedSources() != 1 {
+			t.Errorf("data %s stopped nothing", data)
+		}
+	}
+}
+
+// Data changes again before the next leader has listed the Pods of the rollout in progress.
+func TestANextLeaderCountsARolloutWithEarlierData(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0")
+	s.change("2")
+	rolling := s.rolling()
+	s.edited(rolling, func(d *appsv1.Deployment) {
+		d.Status.ObservedGeneration, d.Status.UpdatedReplicas, d.Status.Replicas = d.Generation, 1, 2
+	})
+	next := s.again()
+	next.reloadedWith = s.reloadedWith
+	next.unlistable = rejected()
+	next.trackAll()
+	next.server.Advance(5 * time.Second)
+	next.edit("ca", "3")
+	for name, w := range next.records {
+		if w.tracking != nil && name.Name != rolling {
+			t.Fatalf("%s is tracked", name)
+		}
+	}
+	next.play(time.Second)
+	if n := len(next.reloadedWith); n > 1 {
+		t.Errorf("%d roll with a budget of 1", n)
+	}
+}
+
+// A new workload of the lowest wave cannot even be recorded. It must not keep the others waiting in
+// silence.
+func TestAWorkloadThatCannotBeRecordedStopsTheWaves(t *testing.T) {
+	s := inWaves(t, nil, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	s.server.Advance(time.Minute)
+	s.refusesOnly = map[string]error{"w2": rejected()}
+	s.create("w2", "-1")
+	s.play(time.Minute)
+	s.roll("w0", true)
+	s.play(10 * time.Minute)
+	s.want("w2 cannot be recorded", "w0")
+	if s.StoppedSources() != 1 {
+		t.Error("nothing reports that")
+	}
+	s.refusesOnly = nil
+	s.play(2 * time.Hour)
+	s.roll("w2", true)
+	s.play(10 * time.Minute)
+	s.want("it can", "w0 w1")
+}
+
 // A user rolls the canary with another template, and that does not complete. Nothing tracks it, and
 // a DaemonSet has no deadline in its status.
 func TestARolloutOfAUserTakesItsPlaceOnlyUntilItsDeadline(t *testing.T) {

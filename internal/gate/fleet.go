@@ -40,6 +40,8 @@ type member struct {
 	Member
 	// reserved reports whether its reload is being written.
 	reserved bool
+	// failedBefore reports whether it failed with earlier data.
+	failedBefore bool
 	// held is why it cannot start, because of another source.
 	held string
 	// asked reports whether it waits to be told that it may start, and offered that it was told.
@@ -79,17 +81,25 @@ func (f *Fleet) Fits(src *source.Source, s Settings) bool {
 	return f.digest == src.Digest && f.settings == s && f.annotations == src.Annotations
 }
 
-// Inherit takes over which reloads are being written from a fleet of the same source, if that was
-// about the same data.
+// Inherit takes over from an earlier fleet of the same source which workloads failed with earlier
+// data. If that fleet was about the same data, it also takes over which reloads are being written.
 func (f *Fleet) Inherit(from *Fleet) {
-	if from.digest != f.digest {
-		return
-	}
-	for key, m := range from.members {
-		if m.reserved {
+	same := from.digest == f.digest
+	for key, was := range from.members {
+		m, ok := f.members[key]
+		if !ok {
+			continue
+		}
+		m.failedBefore = was.failedBefore || !same && was.Rolled && was.State == Failed
+		if same && was.reserved {
 			f.reserve(key)
 		}
 	}
+}
+
+func (f *Fleet) failedBefore(key workload.Key) bool {
+	m, ok := f.members[key]
+	return ok && m.failedBefore
 }
 
 // Limits reports whether any member may have to wait for another one.

@@ -84,7 +84,7 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		return m
 	case err != nil || !rolledWith(&known, src):
 		m.wait(f, known.ChurnUntil, t.Refused)
-		m.Behind = t.Following && !t.Late && !t.Unsure
+		m.Behind = t.Following && !t.Late && !(t.Unsure && t.Unlisted)
 		return m
 	}
 	m.Rolled = true
@@ -248,8 +248,9 @@ func Because(cause rollout.Cause) string {
 }
 
 // turnOf is what stands now that a reload begins. A workload that an earlier reload may have broken
-// is not excused: then its next data is judged like the first.
-func turnOf(f *reload.Facts, soak time.Duration) ledger.Turn {
+// is not excused: then its next data is judged like the first. Failed reports whether the earlier
+// reload is known to have failed.
+func turnOf(f *reload.Facts, soak time.Duration, failed bool) ledger.Turn {
 	w := &f.Workload
 	turn := ledger.Turn{At: f.Now.Unix(), Template: w.Template}
 	known, _, err := f.Ledger()
@@ -259,10 +260,19 @@ func turnOf(f *reload.Facts, soak time.Duration) ledger.Turn {
 	case w.Runs != nil, !p.Observed:
 	case !p.Overdue && !p.Aborted && (!w.HasRolled() || w.AllAvailable()): // no status proves more
 	case err == nil && before.At > 0 && before.Template == w.Template &&
-		(!w.HasRolled() || f.Now.Before(time.Unix(before.At, 0).Add(soak+p.ProgressDeadline()))):
+		(failed || !w.HasRolled() || !wentDownLater(p, time.Unix(before.At, 0), soak, f.Now)):
 		turn.Broken = before.Broken
 	default:
 		turn.Broken = true
 	}
 	return turn
+}
+
+// wentDownLater reports whether a workload that is unavailable was available for the soak time after
+// its reload. Without times in the status, it was if enough time has passed.
+func wentDownLater(p *workload.Progress, reloaded time.Time, soak time.Duration, now time.Time) bool {
+	if p.CompletedAt.IsZero() {
+		return !now.Before(reloaded.Add(soak + p.ProgressDeadline()))
+	}
+	return !p.UnavailableAt.IsZero() && !p.UnavailableAt.Before(p.CompletedAt.Add(soak))
 }

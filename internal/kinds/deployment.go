@@ -25,7 +25,8 @@ func deployment() Kind {
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					Deadline: deadline(o.Spec.ProgressDeadlineSeconds), Paused: o.Spec.Paused, Refused: refused(o.Status.Conditions),
-					Overdue: overdue(o.Status.Conditions), CompletedAt: completedAt(o.Status.Conditions), AvailableAt: availableSince(o.Status.Conditions),
+					Overdue: overdue(o.Status.Conditions), CompletedAt: completedAt(o.Status.Conditions), AvailableAt: availableSince(o.Status.Conditions, corev1.ConditionTrue),
+					UnavailableAt: availableSince(o.Status.Conditions, corev1.ConditionFalse),
 				},
 			}
 		}},
@@ -55,10 +56,10 @@ func completedAt(conditions []appsv1.DeploymentCondition) time.Time {
 	return time.Time{}
 }
 
-// availableSince is since when enough Pods have been available, and zero while they are not.
-func availableSince(conditions []appsv1.DeploymentCondition) time.Time {
+// availableSince is since when enough Pods have been available, or have not been.
+func availableSince(conditions []appsv1.DeploymentCondition, is corev1.ConditionStatus) time.Time {
 	for _, c := range conditions {
-		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue {
+		if c.Type == appsv1.DeploymentAvailable && c.Status == is {
 			return c.LastTransitionTime.Time
 		}
 	}

@@ -44,9 +44,10 @@ type Progress struct {
 	Revision string
 	// Overdue reports whether the status shows that the rollout has exceeded its deadline.
 	Overdue bool
-	// CompletedAt is when the rollout has completed, and AvailableAt is since when enough Pods have
-	// been available. The status of some kinds has these times.
-	CompletedAt, AvailableAt time.Time
+	// CompletedAt is when the rollout has completed. AvailableAt is since when enough Pods have
+	// been available, or UnavailableAt since when too few have. The status of some kinds has these
+	// times.
+	CompletedAt, AvailableAt, UnavailableAt time.Time
 	// Refused is why Pods cannot be created, empty if nothing shows that.
 	Refused string
 }

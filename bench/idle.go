@@ -16,10 +16,13 @@ const shareRow = "share of a core"
 // if there is one.
 func (s *stage) idleOnce(ctx context.Context, sh *sheet, beside *empty) error {
 	if s.ours != nil {
-		for _, c := range []*harness.Controller{s.ours, beside.running} {
-			if err := awaitIdle(ctx, c); err != nil {
-				return err
-			}
+		if err := awaitIdle(ctx, s.ours); err != nil {
+			return err
+		}
+	}
+	if beside != nil {
+		if err := awaitIdle(ctx, beside.running); err != nil {
+			return err
 		}
 	}
 	s.tell("idle, %s", s.opts.idle)

@@ -154,6 +154,7 @@ func scenarios() []scenario {
 		{name: "metadata", play: metadata},
 		{name: "large", play: large},
 		{name: "namespaces", play: namespaces},
+		{name: "secrets", play: secretsAlone},
 		{name: "start", play: startUp},
 		{name: "soak", play: soak},
 		{name: "curve", play: curve},

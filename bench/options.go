@@ -18,6 +18,7 @@ type options struct {
 	stormy, stormEdits        int // storm
 	larges, largeSize         int // large
 	spaces                    int // namespaces
+	unused                    int // secrets
 	secrets, secretSize       int // start, as all that follow
 	configMaps, configSize    int
 	workloads                 int
@@ -51,8 +52,9 @@ func (o *options) sizes() []size {
 		{"large", &o.larges, 20, 5, "large ConfigMaps that are changed one at a time"},
 		{"large-size", &o.largeSize, 1<<20 - 1<<10, 1<<20 - 1<<10, "bytes in each of them"},
 		{"namespaces", &o.spaces, 200, 20, "namespaces, with five workloads each"},
+		{"unused", &o.unused, 10000, 500, "Secrets that nothing uses"},
 		{"secrets", &o.secrets, 20000, 1000, "Secrets that are there at a start"},
-		{"secret-size", &o.secretSize, 20 << 10, 20 << 10, "bytes in each of them"},
+		{"secret-size", &o.secretSize, 20 << 10, 20 << 10, "bytes in each of them, and of those that nothing uses"},
 		{"configmaps", &o.configMaps, 15000, 750, "ConfigMaps that are there at a start"},
 		{"configmap-size", &o.configSize, 4 << 10, 4 << 10, "bytes in each of them"},
 		{"workloads", &o.workloads, 5000, 250, "workloads that are there at a start"},

@@ -49,6 +49,8 @@ func targets() []target {
 		{scenario: "storm", figure: rolloutsRow, checked: true, little: 1},
 		{scenario: "burst", figure: rolloutsRow, most: 1, checked: true},
 		{scenario: "metadata", figure: rolloutsRow, most: 0, plain: true, checked: true},
+		{scenario: "secrets", figure: peakRow, most: 50, plain: true, checked: true, exact: true},
+		{scenario: "secrets", figure: steadyRow, most: 35, plain: true, checked: true, exact: true},
 		{scenario: "start", figure: rolloutsRow, most: 0, plain: true, checked: true},
 		{scenario: "start", figure: readyRow, most: 10, plain: true},
 		{scenario: "start", figure: peakRow, most: 100, plain: true, checked: true, little: 1.5},
@@ -56,7 +58,7 @@ func targets() []target {
 		{scenario: "start", figure: smallReadyRow, most: 2, plain: true, checked: true, exact: true},
 		{scenario: "start", figure: binaryRow, most: 35, plain: true, checked: true, exact: true},
 		{scenario: "start", figure: imageRow, most: 12, plain: true, checked: true, exact: true},
-		{scenario: "start", figure: emptyRow, most: 25, plain: true, checked: true},
+		{scenario: "start", figure: emptyRow, most: 25, plain: true, checked: true, little: 1.25},
 		{scenario: "start", figure: shareRow, most: 0.3, plain: true, checked: true},
 		{scenario: "start", figure: readsRow, most: 0, plain: true, checked: true},
 		// After the few edits of a check the memory is still that of a start.

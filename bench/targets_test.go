@@ -47,6 +47,8 @@ func TestCheck(t *testing.T) {
 		"a rollout for each edit, in the storm of a check": {"storm", rolloutsRow, 10, "storm: rollouts: 10 times its limit (the limit), must be at most 2"},
 		"a rollout at a start":                             {"start", rolloutsRow, 1, "start: rollouts: 1, must be at most 0"},
 		"a large image":                                    {"start", imageRow, 12.1, "start: image: 12.1, must be at most 12"},
+		"a large controller without work":                  {"start", emptyRow, 2.6, "start: memory, empty controller: 2.6 times its limit (the limit), must be at most 2.5"},
+		"many Secrets that nothing uses":                   {"secrets", steadyRow, 35.1, "secrets: memory, steady: 35.1, must be at most 35"},
 		"a large binary":                                   {"start", binaryRow, 35.1, "start: binary: 35.1, must be at most 35"},
 		"a slow start of a controller without work":        {"start", smallReadyRow, 2.1, "start: until the empty one is ready: 2.1, must be at most 2"},
 		"two PATCHes and more":                             {"storm", patches.String(), 2.1, "storm: PATCH deployments: 2.1 times its limit"},

@@ -40,10 +40,10 @@ const (
 	refusedOften    = 6
 )
 
-// countRefusal counts a reload that failed. A conflict, or too many requests, are no answer to the
-// reload itself.
-func (c *Controller) countRefusal(key workload.Key, d reload.Decision, err error) {
-	if d.Action != reload.Reload || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
+// countRefusal counts a write that failed. A workload whose ledger cannot be written cannot be
+// reloaded either. A conflict, or too many requests, are no answer to the write itself.
+func (c *Controller) countRefusal(key workload.Key, err error) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
 		return
 	}
 	weight := errorWeight

@@ -274,7 +274,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		} else {
 			c.responseLost(w.Key, text, d)
 		}
-		c.countRefusal(w.Key, d, err)
+		c.countRefusal(w.Key, err)
 		if patch.Type == types.JSONPatchType && apierrors.IsInvalid(err) {
 			return fmt.Errorf("patch %s: %w: %w", w.Key, errOtherVersion, err)
 		}

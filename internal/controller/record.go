@@ -18,7 +18,7 @@ type record struct {
 	staleSince time.Time
 	// sent is a write whose response was lost.
 	sent *sent
-	// refused counts the reloads in a row that failed, by their weight.
+	// refused counts the writes in a row that failed, by their weight.
 	refused int
 	// restored is when Reroll wrote the ledger back after another client had removed it.
 	restored restored

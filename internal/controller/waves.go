@@ -95,7 +95,7 @@ func (c *Controller) buildFleet(src source.Source, settings gate.Settings, befor
 		}
 		c.updateMember(built, key, known)
 	}
-	if same {
+	if before != nil {
 		built.Inherit(before.Fleet)
 	}
 	built.stopped = built.Stopped()

@@ -155,34 +155,100 @@ func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
 	next.want("they can", "w1")
 }
 
-// A workload that was done, and went down later, is no failure of the data for the next leader
-// either.
-func TestWhatWasDoneAndIsDownAtARestartIsDone(t *testing.T) {
-	for about, tc := range map[string]struct {
-		down time.Duration
-		want string
-	}{"after the soak time": {5 * time.Minute, "w1"}, "before its end": {time.Second, ""}} {
-		t.Run(about, func(t *testing.T) {
-			s := inWaves(t, map[string]string{annotations.Soak: "3m"}, "-1", "0")
-			s.change("2")
-			s.want("the canary", "w0")
-			done := metav1.NewTime(s.clock.Now())
-			s.roll("w0", true)
-			s.refuses = errRefused // w1 has to wait for the next leader
-			s.play(20 * time.Minute)
-			s.edited("w0", func(d *appsv1.Deployment) {
-				d.Status.AvailableReplicas = 0
-				d.Status.Conditions = []appsv1.DeploymentCondition{
-					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: done},
-					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(done.Add(tc.down))},
-				}
-			})
-			next := s.again()
-			next.trackAll()
-			next.play(5 * time.Second)
-			next.want("the next leader", tc.want)
+// A canary that goes up and down is down at the restart. Its status shows only since when: nothing
+// may start after it until it has stayed available.
+func TestWhatIsDownAtARestartIsNotDone(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.Soak: "3m"}, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	completed := metav1.NewTime(s.clock.Now())
+	s.roll("w0", true)
+	s.refuses = errRefused // w1 has to wait for the next leader
+	s.play(8 * time.Minute)
+	available := func(o *waveStage, pods int32, is corev1.ConditionStatus) {
+		o.edited("w0", func(d *appsv1.Deployment) {
+			d.Status.AvailableReplicas = pods
+			d.Status.Conditions = []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: completed},
+				{Type: appsv1.DeploymentAvailable, Status: is, LastTransitionTime: metav1.NewTime(o.clock.Now())},
+			}
 		})
 	}
+	available(s, 0, corev1.ConditionFalse)
+	next := s.again()
+	next.trackAll()
+	next.play(time.Minute)
+	next.want("the canary is down", "")
+	available(next, 1, corev1.ConditionTrue)
+	next.play(2 * time.Minute)
+	next.want("the canary is up for less than the soak time", "")
+	next.play(2 * time.Minute)
+	next.want("the canary stayed up", "w1")
+}
+
+// The canary starts with bad data, and ends a moment later. That stops the source, and the next data
+// is bad in the same way.
+func TestACanaryThatWentDownIsNotExcusedForTheNextData(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.Soak: "1m"}, "-1", "0")
+	for _, data := range []string{"2", "3"} {
+		s.change(data)
+		s.want("data "+data, "w0")
+		s.roll("w0", true)
+		s.down("w0")
+		s.play(30 * time.Minute)
+		s.want("the canary is down with data "+data, "w0")
+		if s.StoppedSources() != 1 {
+			t.Errorf("data %s stopped nothing", data)
+		}
+	}
+}
+
+// Data changes again before the next leader has listed the Pods of the rollout in progress.
+func TestANextLeaderCountsARolloutWithEarlierData(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0")
+	s.change("2")
+	rolling := s.rolling()
+	s.edited(rolling, func(d *appsv1.Deployment) {
+		d.Status.ObservedGeneration, d.Status.UpdatedReplicas, d.Status.Replicas = d.Generation, 1, 2
+	})
+	next := s.again()
+	next.reloadedWith = s.reloadedWith
+	next.unlistable = rejected()
+	next.trackAll()
+	next.server.Advance(5 * time.Second)
+	next.edit("ca", "3")
+	for name, w := range next.records {
+		if w.tracking != nil && name.Name != rolling {
+			t.Fatalf("%s is tracked", name)
+		}
+	}
+	next.play(time.Second)
+	if n := len(next.reloadedWith); n > 1 {
+		t.Errorf("%d roll with a budget of 1", n)
+	}
+}
+
+// A new workload of the lowest wave cannot even be recorded. It must not keep the others waiting in
+// silence.
+func TestAWorkloadThatCannotBeRecordedStopsTheWaves(t *testing.T) {
+	s := inWaves(t, nil, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	s.server.Advance(time.Minute)
+	s.refusesOnly = map[string]error{"w2": rejected()}
+	s.create("w2", "-1")
+	s.play(time.Minute)
+	s.roll("w0", true)
+	s.play(10 * time.Minute)
+	s.want("w2 cannot be recorded", "w0")
+	if s.StoppedSources() != 1 {
+		t.Error("nothing reports that")
+	}
+	s.refusesOnly = nil
+	s.play(2 * time.Hour)
+	s.roll("w2", true)
+	s.play(10 * time.Minute)
+	s.want("it can", "w0 w1")
 }
 
 // A user rolls the canary with another template, and that does not complete. Nothing tracks it, and

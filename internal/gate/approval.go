@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -64,6 +65,9 @@ const mostUnapproved = 2
 // pass.
 func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 	by := f.RequiresApproval()
+	if by == "" && !anyRequiresApproval(f, d) {
+		return Answer{}
+	}
 	if given := f.Workload.Policy.Consent(); given != "" && given == ConsentTo(f, d).String() {
 		return Answer{}
 	}
@@ -91,6 +95,13 @@ func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 		}
 	}
 	return Answer{By: Approval, Request: request, Why: fmt.Sprintf("for approval of %s (%s)", strings.Join(names, " and "), setBy)}
+}
+
+// anyRequiresApproval reports whether a source of a workload requires approval. It needs no ledger,
+// and nearly always it is the only question.
+func anyRequiresApproval(f *reload.Facts, d *reload.Decision) bool {
+	required := func(c reload.Concern) bool { return c.Source.Annotations.Waves.Waves().Approval }
+	return slices.ContainsFunc(d.Changes, required) || slices.ContainsFunc(f.Concerns, required)
 }
 
 // changedSources are the sources whose data a reload brings. A ledger with one digest for many

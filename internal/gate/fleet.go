@@ -28,7 +28,7 @@ type Fleet struct {
 	// unrolled is how many members still have to start.
 	unrolled int
 	// behind is how many of these take a place without being counted as running. Occupying are
-	// those that need no other place.
+	// those that need no other place, and have asked.
 	behind    int
 	occupying map[workload.Key]struct{}
 	// offered is how many members were told to start and have not asked yet.
@@ -40,6 +40,8 @@ type member struct {
 	Member
 	// reserved reports whether its reload is being written.
 	reserved bool
+	// failedBefore reports whether it failed with earlier data.
+	failedBefore bool
 	// held is why it cannot start, because of another source.
 	held string
 	// asked reports whether it waits to be told that it may start, and offered that it was told.
@@ -79,17 +81,25 @@ func (f *Fleet) Fits(src *source.Source, s Settings) bool {
 	return f.digest == src.Digest && f.settings == s && f.annotations == src.Annotations
 }
 
-// Inherit takes over which reloads are being written from a fleet of the same source, if that was
-// about the same data.
+// Inherit takes over from an earlier fleet of the same source which workloads failed with earlier
+// data. If that fleet was about the same data, it also takes over which reloads are being written.
 func (f *Fleet) Inherit(from *Fleet) {
-	if from.digest != f.digest {
-		return
-	}
-	for key, m := range from.members {
-		if m.reserved {
+	same := from.digest == f.digest
+	for key, was := range from.members {
+		m, ok := f.members[key]
+		if !ok {
+			continue
+		}
+		m.failedBefore = was.failedBefore || !same && was.Rolled && was.State == Failed
+		if same && was.reserved {
 			f.reserve(key)
 		}
 	}
+}
+
+func (f *Fleet) failedBefore(key workload.Key) bool {
+	m, ok := f.members[key]
+	return ok && m.failedBefore
 }
 
 // Limits reports whether any member may have to wait for another one.
@@ -156,7 +166,7 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	if m.takesPlace() {
 		f.behind++
 	}
-	if m.occupies() {
+	if m.asked && m.occupies() {
 		f.occupying[key] = struct{}{}
 	}
 	if m.counted == Failed {

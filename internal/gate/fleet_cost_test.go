@@ -79,3 +79,22 @@ func TestATurnDoesNotGrowWithTheFleet(t *testing.T) {
 		t.Errorf("a turn allocates %d bytes in a fleet of 200, and %d in one of 20,000", few, many)
 	}
 }
+
+// A second edit finds every rollout of the first one in progress. Each of these workloads keeps its
+// place, and a turn must not search them all.
+func TestATurnSearchesOnlyWorkloadsThatAsked(t *testing.T) {
+	src := &source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "ca"}}
+	f := NewFleet(src, Settings{RollingBy: "--max-rolling", MaxRolling: annotations.Share{Number: 1000}})
+	for i := range 1000 {
+		f.Put(keyOf(fmt.Sprint(i)), Member{Behind: true})
+	}
+	f.Put(keyOf("canary"), Member{Wave: -1})
+	f.ask(keyOf("7"))
+	if n := len(f.occupying); n != 1 {
+		t.Errorf("a turn searches %d workloads", n)
+	}
+	f.Put(keyOf("canary"), Member{Wave: -1, Rolled: true, State: Done})
+	if next := f.Next(); len(next) != 1 || next[0] != keyOf("7") || len(f.occupying) != 0 {
+		t.Errorf("%v may start, and a turn searches %d workloads", next, len(f.occupying))
+	}
+}

@@ -84,7 +84,7 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		return m
 	case err != nil || !rolledWith(&known, src):
 		m.wait(f, known.ChurnUntil, t.Refused)
-		m.Behind = t.Following && !t.Late && !t.Unsure
+		m.Behind = t.Following && !t.Late && !(t.Unsure && t.Unlisted)
 		return m
 	}
 	m.Rolled = true
@@ -174,7 +174,9 @@ func (m *Member) untracked(p *workload.Progress, now time.Time, before Member) {
 	}
 }
 
-// rest is for a workload whose rollout has ended: it has to stay available.
+// rest is for a workload whose rollout has ended: it has to stay available. After a restart, only the
+// status shows since when it does. One that is unavailable then may never have stayed available, so
+// it is not done.
 func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before Member) {
 	p := &w.Progress
 	if m.ended = p.CompletedAt; m.ended.IsZero() {
@@ -184,10 +186,6 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		m.ended = now
 	}
 	m.dipped, m.State = before.dipped && before.revision == m.revision, Running
-	if before.ended.IsZero() && stayed(p, s, now) {
-		m.State = Done
-		return
-	}
 	if !w.AllAvailable() {
 		m.dipped = true
 	} else {
@@ -213,19 +211,6 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		}
 	case m.Due.IsZero() || deadline.Before(m.Due):
 		m.Due = deadline
-	}
-}
-
-// stayed reports whether the status shows that enough Pods stayed available for the soak time. It
-// is for a workload of which nothing else is known, after a restart: whether it was done then.
-func stayed(p *workload.Progress, s *Settings, now time.Time) bool {
-	switch {
-	case p.CompletedAt.IsZero():
-		return false
-	case !p.AvailableAt.IsZero():
-		return !later(p.AvailableAt, p.CompletedAt).Add(s.Soak).After(now)
-	default:
-		return !p.UnavailableAt.IsZero() && !p.UnavailableAt.Before(p.CompletedAt.Add(s.Soak)) // it went down later
 	}
 }
 
@@ -263,8 +248,9 @@ func Because(cause rollout.Cause) string {
 }
 
 // turnOf is what stands now that a reload begins. A workload that an earlier reload may have broken
-// is not excused: then its next data is judged like the first.
-func turnOf(f *reload.Facts, soak time.Duration) ledger.Turn {
+// is not excused: then its next data is judged like the first. Failed reports whether the earlier
+// reload is known to have failed.
+func turnOf(f *reload.Facts, soak time.Duration, failed bool) ledger.Turn {
 	w := &f.Workload
 	turn := ledger.Turn{At: f.Now.Unix(), Template: w.Template}
 	known, _, err := f.Ledger()
@@ -274,10 +260,19 @@ func turnOf(f *reload.Facts, soak time.Duration) ledger.Turn {
 	case w.Runs != nil, !p.Observed:
 	case !p.Overdue && !p.Aborted && (!w.HasRolled() || w.AllAvailable()): // no status proves more
 	case err == nil && before.At > 0 && before.Template == w.Template &&
-		(!w.HasRolled() || f.Now.Before(time.Unix(before.At, 0).Add(soak+p.ProgressDeadline()))):
+		(failed || !w.HasRolled() || !wentDownLater(p, time.Unix(before.At, 0), soak, f.Now)):
 		turn.Broken = before.Broken
 	default:
 		turn.Broken = true
 	}
 	return turn
+}
+
+// wentDownLater reports whether a workload that is unavailable was available for the soak time after
+// its reload. Without times in the status, it was if enough time has passed.
+func wentDownLater(p *workload.Progress, reloaded time.Time, soak time.Duration, now time.Time) bool {
+	if p.CompletedAt.IsZero() {
+		return !now.Before(reloaded.Add(soak + p.ProgressDeadline()))
+	}
+	return !p.UnavailableAt.IsZero() && !p.UnavailableAt.Before(p.CompletedAt.Add(soak))
 }

@@ -32,7 +32,7 @@ func LatestOf(w *workload.Workload, t Tracked, now time.Time) Latest {
 	if known.Turn.Broken || known.Turn.Template != w.Template || w.HasRolled() && !t.Following || keeps(&w.Progress) || w.Progress.Empty() {
 		return l
 	}
-	if _, inPlace := rollout.LatestReload(w); !inPlace {
+	if _, inPlace := rollout.ReloadOf(w, &known); !inPlace {
 		return l
 	}
 	if t.Unlisted { // a missing permission is not a storm
@@ -54,6 +54,8 @@ const clocksDiffer = time.Minute
 type Storm struct {
 	halt   Halt
 	latest map[workload.Key]Latest
+	// oldest is the oldest of the latest reloads. It is asked about far more often than it changes.
+	oldest workload.Key
 	// accepted is the time of the newest reload of which a user accepted that it failed.
 	accepted int64
 	// failed are the failed reloads by namespace, and unsure is how many may have failed.
@@ -76,8 +78,7 @@ func (s *Storm) Counts(key workload.Key, at int64) bool {
 	if known || at == 0 || len(s.latest) < s.halt.Last {
 		return known || at != 0
 	}
-	last, oldest := s.oldest()
-	return earlier(last, oldest.At, key, at)
+	return earlier(s.oldest, s.latest[s.oldest].At, key, at)
 }
 
 // earlier orders reloads, also those of the same second, so that a restart changes nothing.
@@ -98,24 +99,28 @@ func (s *Storm) Put(key workload.Key, now Latest) {
 	}
 	if now.At == 0 {
 		delete(s.latest, key)
+		s.findOldest()
 		return
 	}
 	s.latest[key] = now
 	s.count(key, now, 1)
+	if before.At != now.At {
+		s.findOldest()
+	}
 	if len(s.latest) > s.halt.Last {
-		oldest, was := s.oldest()
-		s.count(oldest, was, -1)
-		delete(s.latest, oldest)
+		s.count(s.oldest, s.latest[s.oldest], -1)
+		delete(s.latest, s.oldest)
+		s.findOldest()
 	}
 }
 
-func (s *Storm) oldest() (key workload.Key, l Latest) {
-	for other, at := range s.latest {
-		if key == (workload.Key{}) || earlier(other, at.At, key, l.At) {
-			key, l = other, at
+func (s *Storm) findOldest() {
+	s.oldest = workload.Key{}
+	for key, l := range s.latest {
+		if s.oldest == (workload.Key{}) || earlier(key, l.At, s.oldest, s.latest[s.oldest].At) {
+			s.oldest = key
 		}
 	}
-	return key, l
 }
 
 func (s *Storm) count(key workload.Key, l Latest, by int) {

@@ -43,6 +43,9 @@ func (f *Fleet) ask(key workload.Key) Answer {
 	if !a.Open() && !m.asked {
 		m.asked = true
 		m.in.asked = append(m.in.asked, key)
+		if m.occupies() {
+			f.occupying[key] = struct{}{}
+		}
 	}
 	return a
 }
@@ -78,6 +81,7 @@ func (f *Fleet) Next() []workload.Key {
 	offer := func(key workload.Key, m *member) {
 		m.asked, m.offered = false, true
 		f.offered++
+		delete(f.occupying, key)
 		next = append(next, key)
 	}
 	for _, w := range f.waves {
@@ -105,7 +109,7 @@ func (f *Fleet) Next() []workload.Key {
 func (f *Fleet) askedOf(w *wave) []workload.Key {
 	var all []workload.Key
 	for key := range f.occupying {
-		if m := f.members[key]; m.asked && m.in == w {
+		if f.members[key].in == w {
 			all = append(all, key)
 		}
 	}

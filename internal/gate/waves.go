@@ -98,10 +98,12 @@ func passWaves(f *reload.Facts, d *reload.Decision, fleets []*Fleet, failed func
 		return
 	}
 	var longest time.Duration
+	before := false
 	for _, fleet := range fleets {
+		before = before || fleet.failedBefore(f.Workload.Key)
 		fleet.reserve(f.Workload.Key)
 		longest = max(longest, fleet.settings.Soak)
 	}
-	d.Ledger.Turn = turnOf(f, longest)
+	d.Ledger.Turn = turnOf(f, longest, before)
 	d.Ledger.Turn.Again = failed != nil && f.Workload.Runs == nil && failed(f.Workload.Key)
 }

@@ -14,6 +14,9 @@ import (
 // real one may be gone. So Reroll waits for it only as long as Waited allows, and then reloads the
 // workload itself.
 func (f *Facts) leftToOther() (Decision, bool) {
+	if len(f.Others) == 0 {
+		return Decision{}, false
+	}
 	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
 	if err != nil || standing.Instance == f.Instance {
 		return Decision{}, false

@@ -28,7 +28,15 @@ type Reload struct {
 // that reload.
 func LatestReload(w *workload.Workload) (Reload, bool) {
 	known, err := workload.ReadLedger(w.LedgerText, w)
-	if err != nil || known.Counter == 0 || known.Marks.IsZero() {
+	if err != nil {
+		return Reload{}, false
+	}
+	return ReloadOf(w, &known)
+}
+
+// ReloadOf is LatestReload for a ledger that was parsed before.
+func ReloadOf(w *workload.Workload, known *ledger.Ledger) (Reload, bool) {
+	if known.Counter == 0 || known.Marks.IsZero() {
 		return Reload{}, false
 	}
 	p := Reload{UID: w.UID, marks: known.Marks, step: known.Step}

@@ -175,10 +175,34 @@ func waves() []mutation {
 			in: "./internal/gate", tests: "^TestAWorkloadThatIsNoMemberIsDecidedAgain$",
 		},
 		{
-			what: "waves: what was done, and is down at a restart, has failed",
+			what: "waves: what is down at a restart is done",
 			file: member,
-			from: "before.ended.IsZero() && stayed(p, s, now)", to: "false",
-			in: controller, tests: "^TestWhatWasDoneAndIsDownAtARestartIsDone$",
+			from: "	if !w.AllAvailable() {\n		m.dipped = true", to: "	if !w.AllAvailable() && before.ended.IsZero() {\n		m.State = Done\n		return\n	} else if !w.AllAvailable() {\n		m.dipped = true",
+			in: controller, tests: "^TestWhatIsDownAtARestartIsNotDone$",
+		},
+		{
+			what: "waves: a canary that went down is excused for the next data",
+			file: "internal/gate/fleet.go",
+			from: "!same && was.Rolled && was.State == Failed", to: "false",
+			in: controller, tests: "^TestACanaryThatWentDownIsNotExcusedForTheNextData$",
+		},
+		{
+			what: "waves: the next leader does not count a rollout with earlier data",
+			file: member,
+			from: "!(t.Unsure && t.Unlisted)", to: "!t.Unsure",
+			in: controller, tests: "^TestANextLeaderCountsARolloutWithEarlierData$",
+		},
+		{
+			what: "waves: a first ledger that is rejected is not counted",
+			file: "internal/controller/reconcile.go",
+			from: "		c.countRefusal(w.Key, err)\n", to: "		if d.Action == reload.Reload {\n			c.countRefusal(w.Key, err)\n		}\n",
+			in: controller, tests: "^TestAWorkloadThatCannotBeRecordedStopsTheWaves$",
+		},
+		{
+			what: "waves: a turn searches all that roll with earlier data",
+			file: "internal/gate/fleet.go",
+			from: "if m.asked && m.occupies() {", to: "if m.occupies() {",
+			in: "./internal/gate", tests: "^TestATurnSearchesOnlyWorkloadsThatAsked$",
 		},
 		{
 			what: "waves: Pods that cannot be listed are awaited for ever",

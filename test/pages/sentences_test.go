@@ -55,20 +55,3 @@ func paragraphs(text string) []string {
 	}
 	return all
 }
-
-// Words that are no ordinary English in the pages of users, or that the vocabulary has another word
-// for. Each may have a meaning that is right in one place, so each is listed as it was wrong.
-func TestUserPagesUseTheVocabulary(t *testing.T) {
-	wrong := regexp.MustCompile(`(?i)\b(tells?|told|speaks? of|asked for|look(s|ed|ing)? (at|after)|goes on|acts? upon|at rest|com(e|es|ing) to (its|their|an) end|gathers?|welcomes?|in step [a-z]+|tak(es?|en) (back|away)|took (back|away)|fooled|anew|whoever|whom|counts as none|untold|led to|lends?|borrows?|stale|anybody|counts? no more|all of this follows)\b`)
-	quoted := regexp.MustCompile("`[^`]*`")
-	for _, page := range files(t, ".md") {
-		if !strings.Contains(page, "/") && page != "README.md" && page != "SECURITY.md" ||
-			strings.HasPrefix(page, "docs/contributing/") || strings.HasPrefix(page, "docs/adr/") || strings.HasPrefix(page, "test/") {
-			continue
-		}
-		text := strings.ReplaceAll(quoted.ReplaceAllString(withoutBlocks(read(t, page)), "``"), "\n", " ")
-		for _, at := range wrong.FindAllStringIndex(text, -1) {
-			t.Errorf("%s: %q", page, text[max(0, at[0]-40):min(len(text), at[1]+40)])
-		}
-	}
-}

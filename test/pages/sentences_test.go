@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // mostWords is the length of the longest sentence, outside of tables, blocks and headings.
@@ -54,4 +55,36 @@ func paragraphs(text string) []string {
 		all[i] = links.ReplaceAllString(all[i], "]")
 	}
 	return all
+}
+
+// widest is the number of columns at which pages wrap.
+const widest = 100
+
+// A longer line is cut in a terminal, and a diff of it shows nothing. Tables and blocks cannot wrap.
+// The lines of the CHANGELOG are its entries.
+func TestLinesWrap(t *testing.T) {
+	if found := wide(strings.Repeat("long ", 21) + "\n| " + strings.Repeat("long ", 21) + "\n" + strings.Repeat("x", 101) + "\n"); len(found) != 1 {
+		t.Fatalf("the wide lines are %q", found)
+	}
+	for _, page := range files(t, ".md") {
+		if page == "CHANGELOG.md" {
+			continue
+		}
+		for _, line := range wide(read(t, page)) {
+			t.Errorf("%s: a line has %d columns, want %d at most: %s", page, utf8.RuneCountInString(line), widest, line)
+		}
+	}
+}
+
+// wide returns the lines of a page that could wrap and do not.
+func wide(text string) []string {
+	var found []string
+	for line := range strings.Lines(withoutBlocks(text)) {
+		line = strings.TrimRight(line, "\n ")
+		wraps := !strings.HasPrefix(strings.TrimSpace(line), "|") && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "#")
+		if wraps && utf8.RuneCountInString(line) > widest && len(strings.Fields(line)) > 1 {
+			found = append(found, line)
+		}
+	}
+	return found
 }

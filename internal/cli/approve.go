@@ -38,9 +38,9 @@ func newApprove(c clock.Clock) *cobra.Command {
 		Long: `Approve the reloads that wait for the current data of a ConfigMap or Secret, for all of its workloads. Or approve the
 current data of all sources of one workload.
 
-The command writes the annotation ` + annotations.Approved + ` on that object, with the digest of the data. The annotation has no effect on
-other data. The command uses your own permissions: to patch the object, and the verb approve on reloads.reroll.dev in
-its namespace.
+The command writes the annotation ` + annotations.Approved + ` on that object, with the digest of the data. The annotation
+has no effect on other data. The command uses your own permissions: to patch the object, and the verb approve on
+reloads.reroll.dev in its namespace.
 
 With --digest, the command fails if the data has changed since you saw that digest. An event and reroll pending show it.` + asTheController,
 		Example: `  %[1]s approve configmap/web

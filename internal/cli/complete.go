@@ -76,6 +76,7 @@ func completeValues(cmd *cobra.Command) {
 		"is-argo-rollouts":       {"true", "false", config.Auto},
 		"log-format":             {"text", "json"},
 		"log-level":              {"trace", "debug", "info", "warn", "error", "fatal", "panic"},
+		"mode":                   {"reload", "notify"},
 		"on-revert":              {"stop", "restart"},
 		"reload-strategy":        {"auto", "env-vars", "annotations"},
 		"resources-to-ignore":    {"configmaps", "secrets"},

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"io"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 func TestWordsComplete(t *testing.T) {
@@ -11,6 +15,7 @@ func TestWordsComplete(t *testing.T) {
 		"run --log-format ":        "text\njson\n",
 		"run --reload-strategy ":   "auto\nenv-vars\nannotations\n",
 		"run --on-revert ":         "stop\nrestart\n",
+		"run --mode ":              "reload\nnotify\n",
 		"status --output ":         "wide\njson\n",
 		"why --output ":            "json\n",
 		"lint -o ":                 "json\n",
@@ -28,6 +33,29 @@ func TestWordsComplete(t *testing.T) {
 		if got, _, _ := strings.Cut(stdout.String(), ":"); got != want {
 			t.Errorf("%q completes with %q, want %q", line, got, want)
 		}
+	}
+}
+
+// A flag without a completion accepts any text, so a new flag with a list of values cannot be
+// forgotten here.
+func TestEachFlagWithAListOfValuesCompletes(t *testing.T) {
+	accepted := regexp.MustCompile(`annotation|namespace|selector|label|url|addr|kubeconfig|workload-kind|key-file|window|reason|digest`)
+	completed := 0
+	for _, cmd := range newRoot("reroll", "1.2.3", func(string) string { return "" }, io.Discard).Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			switch f.Value.Type() {
+			case "bool", "duration", "int", "int32", "float32", "float64", "limit", "share", "halt":
+				return
+			}
+			if _, ok := cmd.GetFlagCompletionFunc(f.Name); ok {
+				completed++
+			} else if !accepted.MatchString(f.Name) {
+				t.Errorf("reroll %s --%s has no completion", cmd.Name(), f.Name)
+			}
+		})
+	}
+	if completed == 0 {
+		t.Error("no flag has a completion")
 	}
 }
 

@@ -46,7 +46,7 @@ func newFreeze(c clock.Clock) *cobra.Command {
 each workload that waits is rolled once, with the newest data. Rollouts in progress continue.
 
 The command writes the annotation ` + annotations.Freeze + ` on the Namespace, or with -A on the ConfigMap reloader-meta-info of the
-controller. Another freeze there is replaced. The command uses your own permissions.
+controller. It replaces an earlier freeze there. The command uses your own permissions.
 
 A change of a source with ` + annotations.Urgent + `: "true" is rolled nevertheless.` + asTheController,
 		Example: `  %[1]s freeze -n shop --for 2h --reason "incident 4711"
@@ -61,7 +61,7 @@ A change of a source with ` + annotations.Urgent + `: "true" is rolled neverthel
 	}
 	f.bind(cmd, true)
 	cmd.Flags().DurationVar(&f.lasts, "for", 0, "how long, such as 2h, and at most 168h (required)")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for everybody who asks (required)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, shown by events, status and why (required)")
 	f.complete(cmd)
 	return cmd
 }
@@ -71,7 +71,7 @@ func newThaw(c clock.Clock) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "thaw",
 		Short: "End a freeze before its time",
-		Long: `End a freeze of reloads before its time. What waits is rolled with the newest data.
+		Long: `End a freeze of reloads before its time. Workloads that wait are rolled with the newest data.
 
 The command removes the annotation ` + annotations.Freeze + ` from the Namespace, or with -A from the ConfigMap reloader-meta-info of
 the controller. The command uses your own permissions.` + asTheController,
@@ -94,7 +94,7 @@ func (f *freezing) check() error {
 	case f.lasts < time.Second || f.lasts > longestFreeze:
 		return usageError{fmt.Errorf("--for=%s: must be between 1s and 168h; freeze again to prolong it", f.lasts)}
 	case f.reason == "":
-		return usageError{errors.New(`a freeze needs a reason, which everybody sees who waits: add one, such as --reason "incident 4711"`)}
+		return usageError{errors.New(`a freeze needs a reason, which events and reroll status show: add one, such as --reason "incident 4711"`)}
 	default:
 		return nil
 	}

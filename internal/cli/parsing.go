@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,12 +33,29 @@ type collecting struct {
 func (c collecting) Set(text string) error {
 	before := c.String()
 	if err := c.Value.Set(text); err != nil {
-		c.to.rejected = append(c.to.rejected, fmt.Errorf("invalid argument %q for %q flag: %w", text, "--"+c.name, err))
+		c.to.rejected = append(c.to.rejected, fmt.Errorf("invalid argument %q for %q flag: %w", text, "--"+c.name, remedy(c.Value, err)))
 		if c.String() != before { // a list is not zeroed, and would grow
 			_ = c.Value.Set(before)
 		}
 	}
 	return nil
+}
+
+// remedy replaces an error of the standard library, which does not show what would be valid.
+func remedy(value pflag.Value, err error) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return err
+	}
+	switch value.Type() {
+	case "duration":
+		return errors.New("write a number and a unit, such as 30s, 5m or 1h")
+	case "bool":
+		return errors.New("write true or false")
+	case "int", "int32", "float32", "float64":
+		return errors.New("write a number")
+	default:
+		return err
+	}
 }
 
 // collect makes a command line collect its errors. For help, flags stay as they are, because the

@@ -29,9 +29,9 @@ func newResume(c clock.Clock) *cobra.Command {
 		Short: "Continue to roll the current data of a ConfigMap or Secret after workloads failed",
 		Long: `Continue to roll the current data of a ConfigMap or Secret after workloads failed with it.
 
-The command writes the annotation ` + annotations.Resumed + ` on the ConfigMap or Secret, with the digest of its current data. For this
-data, failures stop nothing any more. The annotation has no effect on other data. The order of the waves and the number
-of workloads that roll at the same time still apply. The command uses your own permissions.
+The command writes the annotation ` + annotations.Resumed + ` on the ConfigMap or Secret, with the digest of its current
+data. Failures with this data no longer stop the waves. The annotation has no effect on other data. The order of the waves
+and the number of workloads that roll at the same time still apply. The command uses your own permissions.
 
 With --all, the command ends a halt of all reloads (--halt-when-failing). It writes the annotation ` + annotations.Resumed + `
 on the ConfigMap reloader-meta-info of the controller. Reloads that began before no longer count as failed. Later ones do.` + asTheController,

@@ -161,6 +161,10 @@ func (c *Config) Validate() error {
 			refuse("--%s is not a URL: write one such as https://host/path", webhookFlag)
 		}
 	}
+	validateAddress("listen-address", c.ListenAddress, refuse)
+	if c.PProf {
+		validateAddress("pprof-addr", c.PProfAddress, refuse)
+	}
 	c.Gates.validate(refuse)
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)

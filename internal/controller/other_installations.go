@@ -35,7 +35,7 @@ func (c *Controller) noteInstallation(cm *corev1.ConfigMap) {
 		return
 	}
 	if c.others.put(cm.Namespace, instance) {
-		c.log.Warn("another installation of Reroll watches the same namespaces; this one leaves the workloads that the other has adopted to it (run one, or separate them with --namespaces)",
+		c.log.Warn("another installation of Reroll watches the same namespaces; this one does not roll workloads that the other one adopted (run one, or separate them with --namespaces)",
 			"namespace", cm.Namespace)
 	}
 }

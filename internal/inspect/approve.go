@@ -49,7 +49,7 @@ func (o *Objects) Approve(ns, text, seen string, pods Pods, now time.Time) (*App
 	case present.IsZero():
 		a.Digest = seen
 	case seen != "" && seen != a.Digest:
-		return nil, fmt.Errorf("the data of %s has changed since that request; look at it, and approve it with reroll approve -n %s %s --digest=%s", a.Ref, ns, a.Ref, a.Digest)
+		return nil, fmt.Errorf("the data of %s has changed since that request; review it, and approve it with reroll approve -n %s %s --digest=%s", a.Ref, ns, a.Ref, a.Digest)
 	}
 	for _, key := range e.OptedIn() {
 		one := e.Of(key)

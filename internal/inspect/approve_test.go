@@ -77,7 +77,7 @@ func TestAnApprovalOfOtherDataThanTheUserHasSeenFails(t *testing.T) {
 	s := read(t, "why-approval")
 	now := approveIt(t, s, "cm/greeting", "").Digest
 	_, err := s.objects.Approve("shop", "configmap/greeting", digest.Digest{1}.String(), s.running, noon)
-	if err == nil || !strings.Contains(err.Error(), "the data of configmap/greeting has changed since that request; look at it, and approve it with reroll approve -n shop configmap/greeting --digest="+now) {
+	if err == nil || !strings.Contains(err.Error(), "the data of configmap/greeting has changed since that request; review it, and approve it with reroll approve -n shop configmap/greeting --digest="+now) {
 		t.Error(err)
 	}
 }

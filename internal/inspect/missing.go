@@ -41,7 +41,7 @@ func (x *Explanation) whenCreated() string {
 	first := &x.Missing[0]
 	text := fmt.Sprintf("waiting for %s to be created", first.Key)
 	if first.Reloads {
-		text += "; with other data, Reroll rolls the workload"
+		text += "; if it then has other data, Reroll rolls the workload"
 	}
 	return text
 }

@@ -69,7 +69,7 @@ func (x *Explanation) settings(p *pageText) { x.Settings.describe(p, x.Now) }
 
 // describe prints the settings and their origin.
 func (s *Settings) describe(p *pageText, now time.Time) {
-	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
+	text := "not found (" + s.Assumed + "); this answer assumes the defaults"
 	if s.Assumed != "" && len(s.Beyond) > 0 {
 		text += " and " + strings.Join(s.Beyond, " ")
 	}

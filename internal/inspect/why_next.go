@@ -99,7 +99,7 @@ func (x *Explanation) nextChange() string {
 	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
 		return "nothing, while it is paused: " + resume(&x.Workload)
 	case x.Cause != "":
-		return "its rollout waits for that; see " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(x.Cause))
+		return "its rollout continues when this problem is solved; see " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(x.Cause))
 	case x.State == Stuck:
 		return "its rollout has exceeded its deadline; see " + buildinfo.Doc("explanation/rollout-tracking.md#the-deadline")
 	case x.State == InProgress:

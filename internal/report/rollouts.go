@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,11 @@ func because(w *workload.Workload, o rollout.Outcome) phrase {
 	}
 }
 
+// isStarting reports whether no error keeps a container or a Pod from starting, as far as it shows.
+func isStarting(t rollout.Trouble) bool {
+	return t.Message == "" && slices.Contains([]string{"ContainerCreating", "PodInitializing", "Pending"}, t.Reason)
+}
+
 // podText describes the causes that a Pod shows.
 func podText(o rollout.Outcome) phrase {
 	pod := say("the Pod %s", o.Pod)
@@ -126,6 +132,9 @@ func podText(o rollout.Outcome) phrase {
 	case rollout.CauseCrashLoop:
 		return say("%s keeps crashing (%s)", pod, exit(o.Trouble))
 	case rollout.CauseCannotStart:
+		if isStarting(o.Trouble) {
+			return say("%s has not started yet (%s)", pod, reason(o.Trouble))
+		}
 		return say("%s does not start (%s)", pod, reason(o.Trouble))
 	case rollout.CauseUnschedulable:
 		return say("%s cannot be scheduled (%s)", pod, reason(o.Trouble))

@@ -48,7 +48,7 @@ func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 			"container app of the new Pod web-7d runs out of memory (OOMKilled, exit code 137)"},
 		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
 			"container app of the new Pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
-		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new Pod web-7d does not start (Pending)"},
+		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new Pod web-7d has not started yet (Pending)"},
 		{rollout.Outcome{Cause: rollout.CauseUnschedulable, New: true, Trouble: in("", "", "", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")},
 			"the new Pod web-7d cannot be scheduled (Unschedulable: 0/2 nodes are available: 2 Insufficient cpu)"},
 		{rollout.Outcome{Cause: rollout.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new Pod web-7d is running but not ready"},

@@ -135,7 +135,7 @@ var failures = map[string]failure{
 			p.kubectl("delete", "configmap", "extra")
 			p.edit("configmap", "mode", "mode=--http-port=8081")
 		}, shown: failedMount(`configmap "extra" not found`),
-		event:  `the new Pod app-[0-9a-z-]+ does not start \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
+		event:  `the new Pod app-[0-9a-z-]+ has not started yet \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
 		answer: `missing: ConfigMap [^ ]+/extra was deleted; new Pods cannot start`,
 	},
 	"a Secret that is missing, for a variable": {
@@ -164,8 +164,8 @@ var failures = map[string]failure{
 			p.kubectl("patch", "configmap/extra", "--patch", `{"data":{"text":null,"other":"B"}}`)
 		}, shown: failedMount(`references non-existent config key: text`),
 		says:   "volume",
-		event:  `the new Pod app-[0-9a-z-]+ does not start \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
-		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ does not start \(ContainerCreating\)`,
+		event:  `the new Pod app-[0-9a-z-]+ has not started yet \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
+		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ has not started yet \(ContainerCreating\)`,
 	},
 	"a quota that is used up": {
 		breaks: func(p *place) {

@@ -14,8 +14,8 @@ import (
 const annotationsHead = `
 ## Annotations
 
-Reroll reads those with "By users", and writes the others. A flag in the last column renames the key; the others have fixed names.
-[Annotations](annotations.md) describes how they work together.
+Reroll reads those with "By users", and writes the others. A flag in the last column renames the
+key; the others have fixed names. [Annotations](annotations.md) describes how they work together.
 
 | Annotation | On | Meaning | Renamed by |
 |---|---|---|---|

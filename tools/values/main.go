@@ -23,14 +23,16 @@ const head = `# The reroll chart
 
 <!-- Generated from values.yaml by make generate. -->
 
-Installs [Reroll](../../README.md), which rolls workloads if the ConfigMaps and Secrets that they use change.
+Installs [Reroll](../../README.md), which rolls workloads if the ConfigMaps and Secrets that they
+use change.
 
 ` + "```" + `sh
 helm install reroll charts/reroll --namespace reroll --create-namespace
 ` + "```" + `
 
-By default it watches all namespaces, and rolls only workloads that opted in. Its Pod meets the "restricted" Pod Security Standard. To
-replace Reloader, see [Migrate from Reloader](../../docs/how-to/migrate-from-reloader.md). [Install](../../docs/how-to/install.md) has
+By default it watches all namespaces, and rolls only workloads that opted in. Its Pod meets the
+"restricted" Pod Security Standard. To replace Reloader, see [Migrate from
+Reloader](../../docs/how-to/migrate-from-reloader.md). [Install](../../docs/how-to/install.md) has
 other ways to install it.
 
 The chart rejects unknown keys, except below ` + "`global`" + ` and these keys of Reloader's charts:

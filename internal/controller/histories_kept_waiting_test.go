@@ -21,7 +21,7 @@ func (s script) freezes() {
 func keptWaitingHistories() map[string]keptHistory {
 	settings, token := sources()[0], sources()[2]
 	return map[string]keptHistory{
-		"a reload waits while its source is deleted, the workload rolls without it, and the source is back with the same data": {draws{onCreate: true}, func(s script) {
+		"a reload waits, its source is deleted, the workload rolls twice without it, and the source is back with the same data": {draws{onCreate: true}, func(s script) {
 			s.rest()
 			s.elapse(2 * longestSettle)
 			s.edit(settings, "kubectl-edit")
@@ -29,6 +29,8 @@ func keptWaitingHistories() map[string]keptHistory {
 			s.freezes()
 			s.users.deleteSource(settings)
 			s.shown()
+			s.edit(token, "kubectl-edit")
+			s.rest() // Pods of the reload for the Secret wait for settings
 			s.users.editTemplate(workloads()[0])
 			s.shown()
 			s.users.makeAgain(settings)

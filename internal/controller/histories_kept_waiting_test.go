@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// freezes freezes all reloads for a minute, and lets all workloads wait for that.
+// freezes starts a freeze of a minute, and lets all workloads wait for its end.
 func (s script) freezes() {
 	s.c.putFreeze(annotations.Frozen{Until: s.clock.Now().Add(time.Minute).Truncate(time.Second), By: "alice", Reason: "incident"}.String())
 	s.elapse(2 * longestSettle)

@@ -306,7 +306,7 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 		return false
 	}
 	shown := s.dateAt(l.known[src])
-	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && !(c.date.After(w.noted) && shown.After(w.noted)) {
+	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && (!c.date.After(w.noted) || !shown.After(w.noted)) {
 		return o.excused(showsNoTime) // data that the ledger does not have, with an older time
 	}
 	switch {

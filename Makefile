@@ -126,8 +126,7 @@ check: build cgo lint ## Before each commit: build, lint, and all tests that nee
 test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
 	@# 1,000 histories of each kind, because all of them take minutes; and some of them below with the race detector, under
-	@# which they take four times as long. Without REROLL_BASE a run draws fresh ones; the failures that are
-	@# open are listed for this base.
+	@# which they take four times as long. Without REROLL_BASE a run draws fresh ones.
 	REROLL_BASE=1 $(if $(all),,REROLL_HISTORIES=1000) $(TEST) -count=1 -timeout 20m -run Histories ./internal/controller
 	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time. The histories on a real
 	@# API server are the first six of make histories: twenty cost half as much as all scenarios.

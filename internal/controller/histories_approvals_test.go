@@ -35,16 +35,14 @@ type drawnApprovals struct {
 	workloads map[string][]map[source.LocalKey]digest.Digest
 }
 
-// requireApproval draws whether a controller requires approval. None does in histories in which the
-// creation of a source is a change: with other versions, the oracle and the controller disagree there
-// about a source that is created again after a rollout was undone, in two of 10,000 histories.
+// requireApproval draws whether a controller requires approval.
 func (h *history) requireApproval() bool {
 	a := &h.approvals
 	a.r = rand.New(rand.NewPCG(h.seed, 1000+uint64(h.life)))
 	if a.sources == nil {
 		a.sources, a.workloads = map[source.LocalKey]map[digest.Digest]bool{}, map[string][]map[source.LocalKey]digest.Digest{}
 	}
-	a.required = !h.onCreate && a.r.IntN(8) == 0
+	a.required = a.r.IntN(8) == 0
 	if a.required {
 		h.say("approval is required")
 	}

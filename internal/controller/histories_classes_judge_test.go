@@ -80,7 +80,9 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 // Then only the age of its Pods decides.
 func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	switch {
-	case l.newest[name] > c.brought:
+	case l.newest[name] > c.brought, l.newest[name] > c.carried && w.lastReload() <= l.liveAt:
+		// The ledger need not have a turn that Pods have only started with, and a controller that
+		// starts later cannot distinguish that turn from others.
 		return o.excused(onlyNamed)
 	case l.standsOver(name), l.replaced[name] > w.lastReload():
 		return o.excused(overEarlier)

@@ -15,7 +15,7 @@ import (
 // before. The controller has to know the latter only if the status of the workload has counted an
 // available Pod before: otherwise the two belong together. An exception is a workload that the
 // controller wrote to while the source existed before, and that it has not rolled since for the
-// missing source.
+// missing source, unless a reload for the source waited when it was deleted.
 
 // latestOf returns the last of these versions that is not later than another one, or 0.
 func latestOf(versions []uint64, most uint64) uint64 {
@@ -59,7 +59,7 @@ func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 // cameUp reports whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]
-	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] {
+	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] && !w.owed[src] {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)

@@ -16,6 +16,22 @@ func (s script) rotates(resource, name string) {
 	}
 }
 
+// replaces replaces the Pod of a StatefulSet. Its status replaces that of the earlier Pod.
+func (s script) replaces(name string) {
+	for range 60 {
+		obj, _ := s.server.Get("statefulsets", inShop(name))
+		s.pods.Step(obj)
+	}
+	obj, _ := s.server.Get("statefulsets", inShop(name))
+	s.pods.Evict(s.pods.Of(obj)[0])
+	for range 60 {
+		s.pods.Step(obj)
+		for _, pod := range s.pods.Of(obj) {
+			s.driver.Step(pod)
+		}
+	}
+}
+
 // deletesWorkloads deletes workloads with their Pods and the statuses of these.
 func (s script) deletesWorkloads(names ...string) {
 	for _, w := range classWorkloads() {
@@ -143,6 +159,29 @@ func keptClassHistories() map[string]keptHistory {
 			s.driver.Store("tls", "user", before)
 			s.driver.Step(pod)
 			s.deletesWorkloads("safe")
+		}},
+		"a Pod starts with a turn that no running Pod gets, and reports it to the next controller, too": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			s.rotates("statefulsets", "safe")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.deletesWorkloads("bank")
+			s.driver.Store("tls", "password", s.users.value())
+			s.replaces("safe")
+			s.shown()
+			s.driver.Store("vault", "password", s.users.value())
+			s.rotates("daemonsets", "guard")
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			s.shown()
+			s.stop()
+			s.start()
+			s.shown()
+			s.replaces("safe")
 		}},
 		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},
 		"a class loses an object, Pods start soon, and a watch begins again before a workload covers it again": {draws{kind: classKind}, func(s script) { s.losesAnObject(false) }},

@@ -334,6 +334,7 @@ func TestKeptHistories(t *testing.T) {
 	maps.Copy(all, keptClassHistories())
 	maps.Copy(all, keptPodHistories())
 	maps.Copy(all, keptAllHistories())
+	maps.Copy(all, keptWaitingHistories())
 	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}

@@ -201,6 +201,20 @@ func (h *history) hides(w *workload.Workload) bool {
 	return h.blind == w.Key.Name && w.Progress.Total > 0
 }
 
+// tellsRest reads a status as the documentation of its kind says.
+func tellsRest(obj simapi.Object) bool {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.StatefulSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.DaemonSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled
+	default:
+		return false
+	}
+}
+
 // countsReplicas reports whether the status of a workload counts pods.
 func countsReplicas(obj simapi.Object) bool {
 	switch o := obj.(type) {

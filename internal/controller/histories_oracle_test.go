@@ -305,11 +305,12 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	if inOrder {
 		return false
 	}
-	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && !c.date.After(w.noted) {
+	shown := s.dateAt(l.known[src])
+	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && (!c.date.After(w.noted) || !shown.After(w.noted)) {
 		return o.excused(showsNoTime) // data that the ledger does not have, with an older time
 	}
 	switch {
-	case !l.older(s.dateAt(l.known[src])):
+	case !l.older(shown):
 		return false
 	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]) && c.version <= l.live[src.Resource]:
 		return false // without a ledger, unseen changes have only a time, which may be that of a label

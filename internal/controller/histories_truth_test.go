@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -121,6 +120,9 @@ type workloadTruth struct {
 	again bool
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
+	// owed are the sources for which a reload began to wait, and that no ledger of ours has recorded
+	// since.
+	owed map[simapi.Source]bool
 	// waits reports whether our last ledger shows that a reload waits for a gate.
 	waits bool
 	// waited reports whether its Pods waited for a source at the last rest, and start with its
@@ -190,6 +192,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
+		owed: map[simapi.Source]bool{},
 	}
 }
 
@@ -274,20 +277,6 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 	o.coverClasses(w, obj, at, from)
 }
 
-// tellsRest reads a status as the documentation of its kind says.
-func tellsRest(obj simapi.Object) bool {
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
-	case *appsv1.StatefulSet:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
-	case *appsv1.DaemonSet:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled
-	default:
-		return false
-	}
-}
-
 // away is the version in which the current data was replaced, and back the version in which it
 // returned. Both are 0 if it was never there before.
 func (s *sourceTruth) away() (away, back uint64) {
@@ -341,6 +330,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		if _, known := l.known[src]; known {
 			delete(w.forgotten, src)
 			delete(w.unreadable, src)
+			delete(w.owed, src)
 		}
 		if date := o.sources[src].dateAt(l.known[src]); date.After(w.noted) {
 			w.noted = date

@@ -21,10 +21,11 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 	}
 	var begins, exists bool
 	for key := range shown {
-		if !before[key] {
-			_, known := l.known[simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}]
-			begins, exists = true, exists || known
-		}
+		// An undone rollout may have brought back the ledger of an earlier reload that waited.
+		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
+		_, known := l.known[src]
+		w.owed[src] = w.owed[src] || known
+		begins, exists = begins || known || !before[key], exists || known
 	}
 	if !begins || w.waits {
 		w.waits = w.waits && len(shown) > 0

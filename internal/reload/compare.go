@@ -155,10 +155,10 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	return f.differs(c, base)
 }
 
-// delayed is for data whose reload was decided, and had to wait. The reason may be that the source
-// was created, which counts even if it has the data that it had before its deletion.
+// delayed is for data whose reload was decided, and had to wait. If the creation of a source is a
+// change, it may be the reason, even if the source has the data that it had before its deletion.
 func (f *Facts) delayed(c *Concern, base base) finding {
-	if c.Seen.Content != 0 {
+	if c.Seen.Content != 0 && f.OnCreate {
 		c.Seen.Content = max(c.Seen.Content, c.Seen.Created)
 	}
 	if mark, ok := f.latestMark(c); ok && base.ledger.Counter == 0 && !f.fits(c, mark) {

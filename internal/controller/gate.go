@@ -19,6 +19,8 @@ import (
 type awaitedGate struct {
 	by    gate.Name
 	until time.Time
+	// asked reports that the program of --gate-url has not answered yet.
+	asked bool
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
 	// template is the revision of the pod template whose Pods are out of date.
@@ -39,8 +41,11 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyOverridden(w, answer.Override)
 		return nil
 	}
-	if answer.Asked {
-		return errLater // mostly it may start in a moment, and needs no other write before that
+	if answer.By != gate.Judge && answer.By != gate.Waves { // these need its answer
+		c.judging.forget(w.Key)
+	}
+	if answer.Asked && !answer.Until.IsZero() {
+		return retryAfter(answer.Until.Sub(facts.Now)) // mostly it may start in a moment, and needs no other write before that
 	}
 	notifies := answer.By == gate.Notify
 	held, begins := facts.Defer(d, notifies)
@@ -55,7 +60,7 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		}
 	}
 	untold := c.notifyAwaited(w, d, answer, &held, begins)
-	awaits := awaitedGate{by: answer.By, until: answer.Until, template: w.Revision()}
+	awaits := awaitedGate{by: answer.By, until: answer.Until, asked: answer.Asked, template: w.Revision()}
 	if answer.Stopped {
 		awaits.stopped = answer.Source
 	}

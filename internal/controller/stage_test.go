@@ -54,6 +54,7 @@ type stage struct {
 	queued      int
 	late        []time.Duration
 	says        []string
+	alerts      int
 	// namespaces counts the versions of the namespace.
 	namespaces int
 }

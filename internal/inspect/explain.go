@@ -33,6 +33,7 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	}
 	e := o.Evaluate(pods, now)
 	x.Answer = e.Of(key)
+	x.OfWorkload = o.mistakesOf(&x.Workload)
 	if source == "" {
 		return x, nil
 	}

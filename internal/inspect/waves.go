@@ -237,6 +237,15 @@ func (o *Objects) policyOf(key workload.Key) policy.Policy {
 	return own
 }
 
+// mistakesOf returns the mistakes in the annotations of a workload.
+func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
+	var defaults policy.Policy
+	if known := o.namespaces[w.Key.Namespace]; known != nil {
+		defaults = known.Defaults
+	}
+	return w.Mistakes(o.settings.AutoReloadAll, defaults)
+}
+
 // newest returns the digest of a source in the ledger with the newest data.
 func (o *Objects) newest(key source.Key) (sum [16]byte, ok bool) {
 	var at int64

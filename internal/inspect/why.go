@@ -20,8 +20,9 @@ type Explanation struct {
 	// TemplateUser is the workload that the user asked about, if it uses the pod template of this
 	// one.
 	TemplateUser *workload.Key
-	// OfNamespace are the mistakes in the annotations of the namespace.
-	OfNamespace []annotations.Problem
+	// OfWorkload and OfNamespace are the mistakes in the annotations of the workload and of the
+	// namespace.
+	OfWorkload, OfNamespace []annotations.Problem
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
 	// if the user may not read events.
 	Last *LastEvent
@@ -268,7 +269,7 @@ func (x *Explanation) mistaken() []string {
 			all = append(all, text)
 		}
 	}
-	for _, problem := range x.Workload.Problems {
+	for _, problem := range x.OfWorkload {
 		say(problem.String())
 	}
 	for _, problem := range x.OfNamespace {

@@ -81,11 +81,17 @@ func (c *Controller) serveJudge(ctx context.Context) {
 // askJudge asks one question, and returns false if none may be asked now.
 func (c *Controller) askJudge(ctx context.Context) bool {
 	q, ok := c.judging.next()
-	if !ok {
-		return false
+	if ok {
+		c.takeAnswer(q, c.opts.Judge.Ask(ctx, q))
 	}
+	return ok
+}
+
+// takeAnswer is called with the answer of the judge. It wakes the workload if its reload may start, or
+// begins to wait.
+func (c *Controller) takeAnswer(q Question, err error) {
 	why := ""
-	if err := c.opts.Judge.Ask(ctx, q); err != nil {
+	if err != nil {
 		why = c.opts.Judge.Receiver() + " does not allow it (--gate-url): " + err.Error()
 	}
 	if c.judging.answered(q, why) {
@@ -95,7 +101,6 @@ func (c *Controller) askJudge(ctx context.Context) bool {
 		c.log.Debug("waiting: "+why, "workload", q.Workload.String(), "gate", string(gate.Judge))
 		c.questions.Later(q.Workload, judgeAgain)
 	}
-	return true
 }
 
 // askAboutAgain asks once more about a reload that the judge lets wait. Only another answer wakes the

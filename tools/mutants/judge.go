@@ -62,6 +62,42 @@ func certificates() []mutation {
 	}
 }
 
+// repeats are mutations of what is reported again, or not too often.
+func repeats() []mutation {
+	return []mutation{
+		{
+			what: "approval: an event that has expired is not emitted again",
+			file: "internal/controller/approval.go",
+			from: "		wait = r.asked.at.Add(repeatEvent).Sub(now)", to: "		return 0",
+			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
+		},
+		{
+			what: "approval: each event is an alert",
+			file: "internal/controller/approval.go",
+			from: "n.Alert = !same", to: "n.Alert = true",
+			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
+		},
+		{
+			what: "notify: each change is notified",
+			file: "internal/controller/gate.go",
+			from: "		awaits.notified = facts.Now\n", to: "		_ = untold\n",
+			in: controller, tests: "^TestASourceThatIsWrittenInALoop",
+		},
+		{
+			what: "namespaces: one that no longer opts out rolls earlier changes",
+			file: "internal/reload/unseen_edit.go",
+			from: "		since = f.OptedInByNamespaceAt // until", to: "		_ = since // until",
+			in: controller, tests: "^TestANamespaceThatOptsOutNoLonger",
+		},
+		{
+			what: "namespaces: a command that waits reads them once",
+			file: "internal/inspect/wait.go",
+			from: "clk.Since(read) >= again", to: "false",
+			in: "./internal/inspect", tests: "^TestACommandThatWaitsReads",
+		},
+	}
+}
+
 // judges are mutations of what asks a program outside of the cluster.
 func judges() []mutation {
 	const queue = "internal/controller/judging.go"

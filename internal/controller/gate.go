@@ -49,6 +49,13 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	if answer.Asked && !answer.Until.IsZero() {
 		return retryAfter(answer.Until.Sub(facts.Now)) // mostly it may start in a moment, and needs no other write before that
 	}
+	return c.hold(ctx, facts, d, answer)
+}
+
+// hold records that a reload waits for a gate, reports that, and returns an error that says when to
+// try again.
+func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.Decision, answer gate.Answer) error {
+	w := &facts.Workload
 	notifies := answer.By == gate.Notify
 	notified := c.recordOf(w.Key).awaits.notified
 	untold := max(notified.Add(notifyAgain).Sub(facts.Now), 0)

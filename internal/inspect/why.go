@@ -23,6 +23,8 @@ type Explanation struct {
 	// OfWorkload and OfNamespace are the mistakes in the annotations of the workload and of the
 	// namespace.
 	OfWorkload, OfNamespace []annotations.Problem
+	// NoDefaults reports whether the annotations of the namespace are unknown.
+	NoDefaults bool
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
 	// if the user may not read events.
 	Last *LastEvent
@@ -45,6 +47,10 @@ func (x *Explanation) Text(paint Paint) string {
 		}
 	}
 	x.mistakes(p)
+	if x.NoDefaults {
+		p.gap()
+		p.paragraph(noDefaults)
+	}
 	x.optIn(p)
 	if x.TemplateUser != nil {
 		p.gap()

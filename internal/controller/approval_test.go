@@ -71,7 +71,13 @@ func TestNothingIsRolledUntilAUserApprovesIt(t *testing.T) {
 	patched := s.patched
 	s.play(24 * time.Hour)
 	s.unapproved("a day later", 0, 1)
-	s.heard("a day later")
+	// Events expire. Another one has the same command, and is no other alert.
+	if n := len(s.says); n < 23 || n > 24 || s.alerts != 1 {
+		t.Errorf("%d events in a day, and %d alerts", n, s.alerts)
+	}
+	if _, again := s.request(); again != digest {
+		t.Errorf("the digest is %s, then %s", digest, again)
+	}
 	if s.patched != patched {
 		t.Errorf("%d writes while it waits", s.patched-patched)
 	}
@@ -110,8 +116,8 @@ func TestConsentToDataThatHasChangedSinceStartsNothing(t *testing.T) {
 	s.unapproved("consent to the former data", 0, 1)
 	s.play(time.Minute)
 	_, digest = s.request()
-	s.play(time.Hour)
-	s.heard("an hour later")
+	s.play(50 * time.Minute)
+	s.heard("within an hour")
 	s.approve(map[string]string{annotations.Approved: digest})
 	s.unapproved("consent to the present data", 1, 0)
 }
@@ -169,7 +175,7 @@ func TestAnInvalidApprovalIsReportedAndClosed(t *testing.T) {
 	s.request()
 }
 
-// A restart neither starts a reload nor repeats a request.
+// A restart neither starts a reload nor repeats a request before an hour is over.
 func TestARestartDoesNotApproveAndDoesNotAskAgain(t *testing.T) {
 	s := withApproval(t, true)
 	s.editAndPlay("2")
@@ -178,6 +184,10 @@ func TestARestartDoesNotApproveAndDoesNotAskAgain(t *testing.T) {
 	s.play(time.Hour)
 	s.unapproved("after a restart", 0, 1)
 	s.heard("after a restart")
+	s.play(time.Minute)
+	if _, again := s.request(); again != digest || s.alerts != 0 {
+		t.Errorf("an hour after a restart: the digest is %s, was %s, and %d alerts", again, digest, s.alerts)
+	}
 	s.approve(map[string]string{annotations.Approved: digest})
 	s.unapproved("approved", 1, 0)
 	s = s.restarted()

@@ -6,10 +6,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// notifyOverridden emits on a workload that its reload starts although a gate is closed. A write
-// that fails is tried again, and the event stays the same.
+// notifyOverridden emits on a workload that its reload starts although a gate is closed, once for a
+// certificate. A write that fails is tried again, and the gate may have another reason then.
 func (c *Controller) notifyOverridden(w *workload.Workload, o gate.Override) {
-	if o.Gate != "" {
-		c.notifyOnce(w.Key, notice.Overridden(w, o.Source, o.Why, o.At, o.Expires))
+	if o.Gate == "" {
+		return
+	}
+	n := notice.Overridden(w, o.Source, o.Why, o.At, o.Expires)
+	once := notice.Notice{About: n.About, Reason: n.Reason, Text: o.Source.Name + " " + o.At.String()}
+	if c.isNewNotice(w.Key, once) {
+		c.report.Notify(n)
 	}
 }

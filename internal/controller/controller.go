@@ -133,6 +133,8 @@ type queues struct {
 	notifications *workqueue.Queue
 	// pauses is for workloads that may have to be resumed.
 	pauses *workqueue.Queue
+	// questions is for workloads about which the judge is to be asked again.
+	questions *workqueue.Queue
 }
 
 // New returns a controller that has not started.
@@ -146,7 +148,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	return &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c)},
+		queues:     queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c), questions: workqueue.New(c)},
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
@@ -247,6 +249,7 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 		for range judgeWorkers {
 			running.Go(func() { c.serveJudge(ctx) })
 		}
+		running.Go(func() { c.questions.Serve(ctx.Done(), c.askAboutAgain) })
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })

@@ -19,10 +19,14 @@ import (
 type awaitedGate struct {
 	by    gate.Name
 	until time.Time
+	// asked reports that the program of --gate-url has not answered yet.
+	asked bool
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
-	// template is the revision of the pod template whose Pods are out of date.
+	// template is the revision of the pod template whose Pods are out of date, and notified is when
+	// a user was notified of that last.
 	template digest.Digest
+	notified time.Time
 }
 
 // passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
@@ -39,11 +43,23 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyOverridden(w, answer.Override)
 		return nil
 	}
-	if answer.Asked {
-		return errLater // mostly it may start in a moment, and needs no other write before that
+	if answer.By != gate.Judge && answer.By != gate.Waves { // these need its answer
+		c.judging.forget(w.Key)
 	}
+	if answer.Asked && !answer.Until.IsZero() {
+		return retryAfter(answer.Until.Sub(facts.Now)) // mostly it may start in a moment, and needs no other write before that
+	}
+	return c.hold(ctx, facts, d, answer)
+}
+
+// hold records that a reload waits for a gate, reports that, and returns an error that says when to
+// try again.
+func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.Decision, answer gate.Answer) error {
+	w := &facts.Workload
 	notifies := answer.By == gate.Notify
-	held, begins := facts.Defer(d, notifies)
+	notified := c.recordOf(w.Key).awaits.notified
+	untold := max(notified.Add(notifyAgain).Sub(facts.Now), 0)
+	held, begins := facts.Defer(d, notifies && untold == 0)
 	if begins && (!held.Restores || c.mayRestore(w)) {
 		if known, _, _ := facts.Ledger(); notifies && known.Noted != held.Ledger.Noted {
 			c.with(w.Key, func(r *record) { r.owes = held.Ledger.Noted })
@@ -54,27 +70,29 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 			return err
 		}
 	}
-	untold := c.notifyAwaited(w, d, answer, &held, begins)
-	awaits := awaitedGate{by: answer.By, until: answer.Until, template: w.Revision()}
+	awaits := awaitedGate{by: answer.By, until: answer.Until, asked: answer.Asked, template: w.Revision(), notified: notified}
+	switch {
+	case answer.By == gate.Approval:
+		untold = c.askApproval(w, answer, begins)
+	case !notifies:
+		untold = 0
+		c.notifyAwaited(w, d, answer)
+	case c.notifyOutOfDate(w, d, answer, held.Ledger.Noted):
+		awaits.notified = facts.Now
+	}
 	if answer.Stopped {
 		awaits.stopped = answer.Source
 	}
 	c.with(w.Key, func(r *record) { r.awaits = awaits })
 	if untold > 0 {
-		return retryAfter(untold)
+		answer.Until = facts.Now.Add(untold)
 	}
 	return whenOpen(answer, facts.Now)
 }
 
-// notifyAwaited reports which gate a reload waits for, once each time. It returns how long a report
-// has to wait itself. Held is what the ledger records meanwhile, and begins reports whether the
-// reload begins to wait.
-func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer, held *reload.Decision, begins bool) time.Duration {
+// notifyAwaited reports which gate a reload waits for, once each time.
+func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	switch {
-	case answer.By == gate.Notify:
-		c.notifyOutOfDate(w, d, answer, held.Ledger.Noted)
-	case answer.By == gate.Approval:
-		return c.askApproval(w, answer, begins)
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
 	case answer.By == gate.Halted:
@@ -88,7 +106,6 @@ func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, ans
 	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}
-	return 0
 }
 
 // notifyHeld names the source that keeps changing. A workload that has to wait again after each

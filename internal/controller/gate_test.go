@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/state"
 )
 
 // flapping is a stage with a workload that was reloaded as often as its limit of three reloads in
@@ -178,6 +179,7 @@ func (s *stage) restarted() *stage {
 	s.Helper()
 	next := newStage(s.T)
 	next.server, next.opts, next.oldPods = s.server, s.opts, true
+	next.state = state.New(s.opts.AutoReloadAll)
 	next.clock.SetTime(s.clock.Now())
 	next.acting.Store(true)
 	for _, put := range []struct {

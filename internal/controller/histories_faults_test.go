@@ -141,6 +141,7 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch
 	h.judgeWindow(key, patch.Body)
 	h.judgeFreeze(key, patch.Body)
 	h.judgeApproval(key, patch.Body)
+	h.judgeAnswer(key, patch.Body)
 	h.judgeMode(key, patch.Body)
 	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
 		return h.server.Patch(resource, name, patch.Body, workload.FieldManager)

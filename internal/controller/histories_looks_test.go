@@ -67,7 +67,7 @@ func (h *history) lookAtAll() bool {
 		c.queue.Finish(key, r)
 	}
 	after, resumed := h.lookAfterAll(), h.resumeAll()
-	return after || resumed || len(due) > 0
+	return h.askAll() || after || resumed || len(due) > 0
 }
 
 // resumeAll resumes paused workloads that are due.
@@ -173,6 +173,9 @@ func (h *history) restless() bool {
 		return false
 	}
 	if _, later, _ := h.c.pauses.Pop(); wait == 0 || later > 0 && later < wait {
+		wait = later
+	}
+	if _, later, _ := h.c.questions.Pop(); wait == 0 || later > 0 && later < wait {
 		wait = later
 	}
 	if wait == 0 && (h.followsWhatRests() || h.c.HeldBy(gate.Waves) > 0) {

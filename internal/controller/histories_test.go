@@ -80,7 +80,7 @@ func numberOf(t *testing.T, variable string) (uint64, bool) {
 // checkDraws fails if an event was so rare that the run proves nothing about it.
 func checkDraws(t *testing.T, counts map[string]int) {
 	t.Helper()
-	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled, heldByLimit}) {
+	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled, heldByLimit, heldToJudge}) {
 		least := 200
 		if name == killedResumed {
 			least = 100 // one in ten histories has pauses
@@ -189,7 +189,7 @@ func table(base, histories uint64, counts map[string]int, bounds map[excuse]floa
 		}
 	}
 	fmt.Fprintf(&b, "  steps: %s\n", strings.Join(steps, ", "))
-	fmt.Fprintf(&b, "  reloads that waited: %d\n", counts[heldByLimit])
+	fmt.Fprintf(&b, "  reloads that waited: %d; %s: %d\n", counts[heldByLimit], heldToJudge, counts[heldToJudge])
 	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts, bounds))
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // Judge is a program outside of the cluster that is asked before each reload.
@@ -56,7 +57,11 @@ func (c *Controller) judge() func(*reload.Facts, *reload.Decision, bool) gate.An
 		return nil
 	}
 	return func(f *reload.Facts, d *reload.Decision, ask bool) gate.Answer {
-		return c.judging.check(questionOf(f, d), ask)
+		a := c.judging.check(questionOf(f, d), ask)
+		if a.Asked {
+			a.Why = c.opts.Judge.Receiver() + " has not answered yet (--gate-url)"
+		}
+		return a
 	}
 }
 
@@ -76,23 +81,39 @@ func (c *Controller) serveJudge(ctx context.Context) {
 // askJudge asks one question, and returns false if none may be asked now.
 func (c *Controller) askJudge(ctx context.Context) bool {
 	q, ok := c.judging.next()
-	if !ok {
-		return false
+	if ok {
+		c.takeAnswer(q, c.opts.Judge.Ask(ctx, q))
 	}
+	return ok
+}
+
+// takeAnswer is called with the answer of the judge. It wakes the workload if its reload may start,
+// or begins to wait.
+func (c *Controller) takeAnswer(q Question, err error) {
 	why := ""
-	if err := c.opts.Judge.Ask(ctx, q); err != nil {
+	if err != nil {
 		why = c.opts.Judge.Receiver() + " does not allow it (--gate-url): " + err.Error()
 	}
-	c.judging.answered(q, why)
-	c.queue.Add(q.Workload, 0, 0)
-	return true
+	if c.judging.answered(q, why) {
+		c.queue.Add(q.Workload, 0, 0)
+	}
+	if why != "" {
+		c.log.Debug("waiting: "+why, "workload", q.Workload.String(), "gate", string(gate.Judge))
+		c.questions.Later(q.Workload, judgeAgain)
+	}
+}
+
+// askAboutAgain asks once more about a reload that the judge lets wait. Only another answer wakes
+// the workload, because each reconciliation may list its Pods.
+func (c *Controller) askAboutAgain(key workload.Key) workqueue.Result {
+	c.judging.again(key)
+	return workqueue.Finished()
 }
 
 // notifyJudged emits on a workload why the judge lets its reload wait, once each time. Other
 // reasons that follow are logged.
 func (c *Controller) notifyJudged(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
-	if c.recordOf(w.Key).awaits.by == answer.By {
-		c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
+	if awaits := c.recordOf(w.Key).awaits; awaits.by == answer.By && awaits.asked == answer.Asked {
 		return
 	}
 	c.report.Notify(notice.HeldByJudge(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why))

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	clocktesting "k8s.io/utils/clock/testing"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
-	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // onStage is a judge that says the same to everybody.
@@ -100,7 +98,7 @@ func TestAJudgeThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 	writes := s.patched
 	s.judgeHangs = true
 	s.editAndPlay("2")
-	if s.marked != 0 || s.patched != writes || s.queue.InHand() {
+	if s.marked != 0 || s.patched != writes+1 || s.queue.InHand() { // the ledger notes that it waits
 		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.queue.InHand())
 	}
 	s.annotateWeb(annotations.Urgent, "true")
@@ -147,21 +145,6 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 	s.heldByJudge("it allowed the data before", 0, 1)
 }
 
-func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
-	key := named("web")
-	j.check(Question{Workload: key, Query: "digest=1"}, true)
-	if q, ok := j.next(); ok {
-		j.answered(q, "")
-	}
-	if a := j.check(Question{Workload: key, Query: "digest=1"}, true); !a.Open() {
-		t.Errorf("the same data: %+v", a)
-	}
-	if a := j.check(Question{Workload: key, Query: "digest=2"}, true); a.Open() {
-		t.Error("other data may be rolled")
-	}
-}
-
 func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
@@ -175,68 +158,132 @@ func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
 	s.heard("a tenth of its lifetime before", "web GateOverridden: https://judge does not allow it (--gate-url): no")
 }
 
-// Thousands of questions of some namespaces are never answered. Those of another one are asked at
-// once.
-func TestAJudgeThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
-	ask := func(ns string, i int) {
-		j.check(Question{Workload: workload.Key{Kind: "Deployment", Namespace: ns, Name: fmt.Sprint(i)}}, true)
+// After a restart, each reconciliation of a workload that waits lists its Pods.
+func TestAReloadThatWaitsForTheJudgeCausesNoRequests(t *testing.T) {
+	s, j := judged(t, "it answered 409 Conflict: 1 alert fires")
+	s.oldPods = true
+	s.editAndPlay("2")
+	s = s.restarted()
+	s.oldPods = true
+	s.play(5 * time.Second)
+	s.heldByJudge("after a restart", 0, 1)
+	listed, writes := s.asked, s.patched
+	for i := range 60 {
+		j.waits = fmt.Errorf("it answered 409 Conflict: %d alerts fire", i)
+		s.play(10 * time.Second)
 	}
-	for i := range 1000 {
-		for ns := range judgeWorkers/judgeShare - 1 {
-			ask(fmt.Sprint("hangs-", ns), i)
-		}
+	if s.asked != listed || s.patched != writes {
+		t.Errorf("%d lists and %d writes in ten minutes", s.asked-listed, s.patched-writes)
 	}
-	hanging := 0
-	for {
-		if _, ok := j.next(); !ok {
-			break
-		}
-		hanging++
+	if n := len(j.asked); n < 50 {
+		t.Errorf("asked %d times", n)
 	}
-	if hanging != judgeWorkers-judgeShare {
-		t.Fatalf("%d questions are asked at the same time", hanging)
-	}
-	ask("other", 1)
-	if q, ok := j.next(); !ok || q.Workload.Namespace != "other" {
-		t.Errorf("%v, %t", q, ok)
-	}
+	j.waits = nil
+	s.play(judgeAgain + time.Second)
+	s.heldByJudge("it allows it", 1, 0)
 }
 
-// Whatever comes in whatever order, each question is answered, and nothing is left.
-func TestEachQuestionIsAsked(t *testing.T) {
-	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		j := newJudging(clocktesting.NewFakeClock(time.Now()))
-		wanted, inFlight := map[workload.Key]bool{}, []Question{}
-		for step := range 600 {
-			key := workload.Key{Namespace: fmt.Sprint(random.IntN(5)), Name: fmt.Sprint(random.IntN(6))}
-			switch choice := random.IntN(4); {
-			case step < 300 && choice == 0:
-				wanted[key] = j.check(Question{Workload: key, Query: fmt.Sprint(random.IntN(3))}, true).Asked
-			case step < 300 && choice == 1:
-				j.forget(key)
-				delete(wanted, key)
-			case choice < 3 && len(inFlight) > 0:
-				q := inFlight[0]
-				inFlight = inFlight[1:]
-				j.answered(q, "")
-				if wanted[q.Workload] {
-					wanted[q.Workload] = j.check(j.about[q.Workload].Question, true).Asked // the answer wakes the workload
-				}
-			default:
-				if q, ok := j.next(); ok {
-					inFlight = append(inFlight, q)
-				}
-			}
-		}
-		for key, asked := range wanted {
-			if asked {
-				t.Fatalf("seed %d: %v was never answered", seed, key)
-			}
-		}
-		if len(j.turns) > 0 || len(j.waiting) > 0 || len(j.asking) > 0 {
-			t.Fatalf("seed %d: left over: %v %v %v", seed, j.turns, j.waiting, j.asking)
+// The judge is down, and there may be many other questions: the ledger shows that the reload waits.
+// So a restart loses no change, and everybody can see it.
+func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
+	s, j := judged(t, "")
+	s.judgeHangs = true
+	writes := s.patched
+	s.server.Advance(5 * time.Second)
+	s.edit("web", "2")
+	s.play(settleTime + judgeMoment - time.Millisecond)
+	s.heldByJudge("just asked", 0, 0)
+	s.heard("just asked")
+	s.play(10 * time.Millisecond)
+	s.heldByJudge("a moment later", 0, 1)
+	s.heard("a moment later", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://judge has not answered yet (--gate-url)")
+	if s.patched != writes+1 {
+		t.Errorf("%d writes, want the note in the ledger", s.patched-writes)
+	}
+	j.waits = errors.New("no response within 5s")
+	s.judgeHangs = false
+	s.play(5 * time.Second)
+	s.heard("the answer", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://judge does not allow it (--gate-url): no response within 5s")
+	s.judgeHangs = true
+	s.editAndPlay("1") // a Pod may have started with the data in between
+	s = s.restarted()
+	s.opts.Judge = &onStage{}
+	s.play(5 * time.Second)
+	s.heldByJudge("after a restart", 1, 0)
+}
+
+// While the window is closed, nobody needs the answer.
+func TestTheJudgeIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
+	s, j := judged(t, "no")
+	s.editAndPlay("2")
+	s.heldByJudge("it does not allow it", 0, 1)
+	s.annotateWeb(annotations.Window, "deny 00:00-24:00 UTC")
+	s.play(5 * time.Second)
+	asked := len(j.asked)
+	s.play(10 * time.Minute)
+	if n := len(j.asked) - asked; n > 0 || s.HeldBy(gate.Window) != 1 {
+		t.Errorf("asked %d times while its window is closed", n)
+	}
+	s.annotateWeb(annotations.Window, "")
+	j.waits = nil
+	s.play(5 * time.Second)
+	s.heldByJudge("open", 1, 0)
+}
+
+func TestACertificateThatExpiresPassesAJudgeThatHangs(t *testing.T) {
+	s := withCertificate(t, ninety(t, 30))
+	s.opts.Window = ""
+	s.opts.Judge, s.judgeHangs = &onStage{}, true
+	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 0, 0, time.UTC))
+	s.renew(ninety(t, 90))
+	s.heldByJudge("renewed", 0, 1)
+	s.says = nil
+	s.play(2 * time.Minute)
+	s.heldByJudge("a tenth of its lifetime before", 1, 0)
+	s.heard("a tenth of its lifetime before", "web GateOverridden: https://judge has not answered yet (--gate-url)")
+}
+
+// Each try finds another reason of the judge.
+func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
+	s := withCertificate(t, ninety(t, 30))
+	s.opts.Window = ""
+	j := &onStage{waits: errors.New("0 alerts fire")}
+	s.opts.Judge = j
+	s.renew(ninety(t, 90))
+	s.says = nil
+	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 50, 0, time.UTC))
+	s.refuses = apierrors.NewInternalError(errors.New("down"))
+	for i := range 30 {
+		j.waits = fmt.Errorf("%d alerts fire", i)
+		s.play(10 * time.Second)
+	}
+	if s.failed < 2 {
+		t.Fatalf("%d writes failed", s.failed)
+	}
+	s.heard("a write that fails again and again", "web GateOverridden: alerts fire")
+	s.refuses = nil
+	tries := s.marked
+	s.play(10 * time.Minute)
+	s.heldByJudge("the write is answered", tries+1, 0)
+}
+
+// A place that becomes free is for one workload, which keeps it until the judge has answered.
+func TestAFreePlaceCausesOneQuestion(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0", "0", "0", "0", "0")
+	j := &onStage{}
+	s.opts.Judge = j
+	s.edit("ca", "2")
+	s.play(5 * time.Second)
+	if len(s.reloadedWith) != 1 {
+		t.Fatalf("reloaded at first: %v", s.reloadedWith)
+	}
+	for i := range len(s.names) - 1 {
+		s.play(time.Minute) // the first answers are too old
+		asked := len(j.asked)
+		s.roll(s.rolling(), true)
+		s.play(5 * time.Second)
+		if n := len(j.asked) - asked; n != 1 || len(s.reloadedWith) != i+2 {
+			t.Fatalf("place %d: %d questions, and reloaded %v", i+2, n, s.reloadedWith)
 		}
 	}
 }

@@ -18,8 +18,12 @@ const (
 	judgeShare   = 4
 )
 
-// judgeAgain is how long an answer counts.
+// judgeAgain is how long an answer counts. If it lets a reload wait, the judge is asked again then.
 const judgeAgain = 10 * time.Second
+
+// judgeMoment is how long a reload waits for the first answer until it counts as held, with a note
+// in its ledger.
+const judgeMoment = 2 * time.Second
 
 // judging has the questions to the judge, and its answers, one for each workload whose reload is
 // about to start. The namespaces take turns.
@@ -46,8 +50,13 @@ type judgment struct {
 	// the answer counts; zero if there was none.
 	why   string
 	until time.Time
-	// asked reports whether the question was not answered yet.
+	// asked reports whether the question waits to be asked, or is being asked. Since is since when
+	// there is no answer; zero if there is one.
 	asked bool
+	since time.Time
+	// dropped reports that nothing needs the answer any more. The question keeps its place in the
+	// queue, so that no workload has two.
+	dropped bool
 }
 
 func newJudging(c clock.PassiveClock) *judging {
@@ -57,40 +66,67 @@ func newJudging(c clock.PassiveClock) *judging {
 	}
 }
 
-// check returns the latest answer to a question. If that is too old, the judge is asked again, and
-// meanwhile a reload that waits stays as it is.
+// check returns the latest answer to a question, and asks it if that is too old and ask is true.
+// Meanwhile a reload that waits stays as it is. If there is no answer yet, Until is when the reload
+// counts as held.
 func (j *judging) check(q Question, ask bool) gate.Answer {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now, known := j.about[q.Workload]
-	if !ask {
-		if !known || now.why == "" {
-			return gate.Answer{}
-		}
-		return gate.Answer{By: gate.Judge, Why: now.why}
-	}
-	if !known {
+	switch {
+	case !ask && (!known || now.dropped):
+		return gate.Answer{}
+	case !known:
 		now = &judgment{}
 		j.about[q.Workload] = now
+	case now.dropped:
+		*now = judgment{asked: now.asked}
 	}
-	if now.Query == q.Query && !now.asked && j.clock.Now().Before(now.until) {
-		if now.why == "" {
-			return gate.Answer{}
-		}
-		return gate.Answer{By: gate.Judge, Until: now.until, Why: now.why}
+	counts := now.Query == q.Query && !now.asked && j.clock.Now().Before(now.until)
+	if ask && !counts {
+		now.Question = q
+		j.ask(now)
 	}
-	now.Question = q
-	if !now.asked {
-		now.asked = true
-		j.push(q.Workload)
+	switch {
+	case now.why != "":
+		return gate.Answer{By: gate.Judge, Why: now.why}
+	case counts, !now.asked:
+		return gate.Answer{}
 	}
-	if now.why == "" {
-		return gate.Answer{By: gate.Judge, Asked: true, Why: "until the URL of --gate-url has answered"}
+	if now.since.IsZero() {
+		now.since = j.clock.Now()
 	}
-	return gate.Answer{By: gate.Judge, Why: now.why}
+	answer := gate.Answer{By: gate.Judge, Asked: true}
+	if held := now.since.Add(judgeMoment); j.clock.Now().Before(held) {
+		answer.Until = held
+	}
+	return answer
 }
 
-func (j *judging) push(key workload.Key) {
+// again asks once more about a workload that waits.
+func (j *judging) again(key workload.Key) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now, known := j.about[key]; known && !now.dropped && now.why != "" {
+		j.ask(now)
+	}
+}
+
+// unanswered reports whether there is no answer about a workload yet.
+func (j *judging) unanswered(key workload.Key) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now, known := j.about[key]
+	return known && !now.dropped && now.asked && now.why == ""
+}
+
+// ask queues a question, unless it is queued or being asked.
+func (j *judging) ask(now *judgment) {
+	if now.asked {
+		return
+	}
+	now.asked = true
+	key := now.Workload
 	ns := key.Namespace
 	if len(j.waiting[ns]) == 0 {
 		j.turns = append(j.turns, ns)
@@ -119,35 +155,48 @@ func (j *judging) next() (Question, bool) {
 		} else {
 			delete(j.waiting, ns)
 		}
-		if now, wanted := j.about[key]; wanted && now.asked {
+		if now := j.about[key]; !now.dropped {
 			j.asking[ns]++
 			return now.Question, true
 		}
-		i = -1 // the workload was deleted, and the turns have moved
+		delete(j.about, key)
+		i = -1 // the turns have moved
 	}
 	return Question{}, false
 }
 
-// answered keeps the answer to a question. If the question has changed meanwhile, the answer counts
-// as no answer, and the judge is asked again.
-func (j *judging) answered(q Question, why string) {
+// answered keeps the answer to a question, and returns whether that may start a reload, or is the
+// first answer to one that waits. An answer to a question that has changed meanwhile counts for
+// nothing, and the judge is asked again.
+func (j *judging) answered(q Question, why string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	ns := q.Workload.Namespace
 	if j.asking[ns]--; j.asking[ns] == 0 {
 		delete(j.asking, ns)
 	}
-	if now, wanted := j.about[q.Workload]; wanted {
-		now.asked, now.why = false, why
-		if now.until = (time.Time{}); now.Query == q.Query {
-			now.until = j.clock.Now().Add(judgeAgain)
-		}
+	now := j.about[q.Workload]
+	now.asked = false
+	switch {
+	case now.dropped:
+		delete(j.about, q.Workload)
+		return false
+	case now.Query != q.Query:
+		j.ask(now)
+		return false
 	}
+	wakes := why == "" || now.why == ""
+	now.why, now.until, now.since = why, j.clock.Now().Add(judgeAgain), time.Time{}
+	return wakes
 }
 
-// forget forgets a workload that starts now, or was deleted.
+// forget forgets a workload that starts now, that another gate holds, or that was deleted.
 func (j *judging) forget(key workload.Key) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.about, key)
+	if now, known := j.about[key]; known && now.asked {
+		now.dropped = true
+	} else {
+		delete(j.about, key)
+	}
 }

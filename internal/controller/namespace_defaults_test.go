@@ -159,6 +159,25 @@ func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 	return next
 }
 
+// The namespace opted them out, and a user removes that while no controller runs. Nothing tells
+// when, but for the time of its other annotations.
+func TestANamespaceThatOptsOutNoLongerRollsNothing(t *testing.T) {
+	s := unannotated(t)
+	s.opts.AutoReloadAll = true
+	s.installation.Coverage.AllSince = s.server.Now().Add(-time.Hour)
+	s.setNamespace(optIn("false"), true)
+	s.server.Advance(time.Minute)
+	s.editAndPlay("2") // the Pods are older
+	s.reloaded("opted out", 0)
+	s.server.Advance(time.Minute)
+	next := s.restartedIn(s.namespaceWith(map[string]string{"owner": "shop"}))
+	next.installation = s.installation
+	next.play(time.Minute)
+	next.reloaded("opted in by the flag", 0)
+	next.editAndPlay("3")
+	next.reloaded("a change", 1)
+}
+
 // The snapshot of the namespaces may come after that of the workloads.
 func TestDefaultsOfASnapshotApplyToAllWorkloads(t *testing.T) {
 	s := unannotated(t)

@@ -28,10 +28,11 @@ func (c *Controller) notifyMisusedWorkload(before *workload.Workload, w *workloa
 		return
 	}
 	var known []annotations.Problem
+	defaults := c.state.Defaults(w.Key.Namespace)
 	if before != nil {
-		known = before.Problems
+		known = before.Mistakes(c.opts.AutoReloadAll, defaults)
 	}
-	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
+	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Mistakes(c.opts.AutoReloadAll, defaults), known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
 }
 
 // notifyOfSource notifies of new mistakes in the annotations of a source.

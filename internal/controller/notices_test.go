@@ -22,6 +22,9 @@ import (
 // Notify implements Report.
 func (r stageReport) Notify(n notice.Notice) {
 	r.says = append(r.says, n.About.Name+" "+n.Reason+": "+n.Text)
+	if n.Alert {
+		r.alerts++
+	}
 }
 
 // heard are the notices since the last call. Each expected notice is the name of an object and a

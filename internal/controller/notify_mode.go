@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/notice"
@@ -8,10 +10,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// notifyOutOfDate notifies once of changes that Reroll does not reload. The ledger has the note, so
-// that a restart does not repeat it.
-func (c *Controller) notifyOutOfDate(w *workload.Workload, d *reload.Decision, answer gate.Answer, note digest.Digest) {
-	owed := false
+// notifyAgain is how soon after a notification the next one is written and emitted, because a
+// program may write a source in a loop.
+const notifyAgain = time.Minute
+
+// notifyOutOfDate notifies once of changes that Reroll does not reload, and reports whether it did.
+// The ledger has the note, so that a restart does not repeat it.
+func (c *Controller) notifyOutOfDate(w *workload.Workload, d *reload.Decision, answer gate.Answer, note digest.Digest) (owed bool) {
 	c.with(w.Key, func(r *record) {
 		owed = r.owes == note
 		r.owes = digest.Digest{}
@@ -19,6 +24,7 @@ func (c *Controller) notifyOutOfDate(w *workload.Workload, d *reload.Decision, a
 	if owed {
 		c.report.Notify(notice.PodsOutOfDate(w, d.Changes, answer.Why))
 	}
+	return owed
 }
 
 // rolledByUser reports whether a workload waits for a user, and its pod template has changed since:

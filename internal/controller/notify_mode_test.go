@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,27 @@ func TestEachChangeIsNotifiedOnceUntilAUserRollsTheWorkload(t *testing.T) {
 	s.outOfDate("nothing is due any more", 0, 0)
 	s.editAndPlay("4")
 	s.outOfDate("a change in the other mode", 1, 0)
+}
+
+// A program writes the source every five seconds. A user is notified of the newest data, and the
+// last change is not left out.
+func TestASourceThatIsWrittenInALoopIsNotifiedOncePerMinute(t *testing.T) {
+	s := notifying(t)
+	writes := s.patched
+	for i := range 60 {
+		s.editAndPlay(strconv.Itoa(i + 2))
+	}
+	if n := len(s.says); n < 4 || n > 6 || s.alerts != n || s.patched-writes != n {
+		t.Errorf("%d events, %d alerts and %d writes in five minutes", n, s.alerts, s.patched-writes)
+	}
+	s.says = nil
+	s.play(notifyAgain)
+	s.heard("after the last change", outOfDateText)
+	s.play(time.Hour)
+	s.heard("nothing changes any more")
+	s.outOfDate("nothing changes any more", 0, 1)
+	s.restartByUser()
+	s.outOfDate("the user has rolled it", 0, 0)
 }
 
 func TestTheRolloutOfAUserEndsIt(t *testing.T) {

@@ -54,6 +54,7 @@ type stage struct {
 	queued      int
 	late        []time.Duration
 	says        []string
+	alerts      int
 	// namespaces counts the versions of the namespace.
 	namespaces int
 }
@@ -150,7 +151,7 @@ func (s *stage) play(within time.Duration) {
 		switch {
 		case ok:
 			s.rollouts.Finish(key, s.trackRollout(s.Context(), key))
-		case s.letGo(&wait):
+		case s.letGo(&wait), s.askLater(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
 		default:
@@ -164,6 +165,18 @@ func (s *stage) letGo(wait *time.Duration) bool {
 	key, later, ok := s.pauses.Pop()
 	if ok {
 		s.pauses.Finish(key, s.endPause(s.Context(), key))
+	}
+	if *wait == 0 || later > 0 && later < *wait {
+		*wait = later
+	}
+	return ok
+}
+
+// askLater asks again about a reload that the judge lets wait, or says when, as letGo does.
+func (s *stage) askLater(wait *time.Duration) bool {
+	key, later, ok := s.questions.Pop()
+	if ok {
+		s.questions.Finish(key, s.askAboutAgain(key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later

@@ -203,15 +203,17 @@ func (c *Controller) leaveGates(key workload.Key) {
 	if r := c.recordOf(key); r.sent != nil && r.refused < refusedOften {
 		unknown = r.sent.at.Add(lostUntil).Sub(c.clock.Now())
 	}
+	unanswered := c.judging.unanswered(key)
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
 	for _, f := range c.fleets.of[key.Namespace] {
 		before, _ := f.Member(key)
 		c.updateMember(f, key, before)
-		if unknown <= 0 {
-			f.Free(key)
-		} else {
+		switch {
+		case unknown > 0:
 			c.queue.Later(key, unknown)
+		case !unanswered: // the answer wakes a workload, which keeps its turn until then
+			f.Free(key)
 		}
 	}
 	c.moveFleets(key.Namespace)

@@ -7,7 +7,8 @@ import "github.com/reroll-dev/reroll/internal/workload"
 func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
 	before, known := c.state.TemplateUser(w.Key)
 	known = known && before.UID == w.UID
-	if _, rolled := c.kinds[w.TemplateOwner.Kind]; !rolled && (!notify || !c.acting.Load()) && (!known || *before.TemplateOwner != *w.TemplateOwner) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
+	inherited := w.Policy.Under(c.state.Defaults(w.Key.Namespace))
+	if _, rolled := c.kinds[w.TemplateOwner.Kind]; !rolled && (!notify || !c.acting.Load()) && (!known || *before.TemplateOwner != *w.TemplateOwner) && inherited.OptedIn(c.opts.AutoReloadAll) {
 		c.log.Warn("a workload is opted in but cannot be rolled: Reroll does not support the kind of object that has its pod template",
 			"workload", w.Key.String(), "template", w.TemplateOwner.String())
 	}

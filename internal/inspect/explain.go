@@ -20,7 +20,7 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Settings: o.settings, Now: now}
+	x := &Explanation{Settings: o.settings, Now: now, NoDefaults: o.noDefaults}
 	if known := o.namespaces[ns]; known != nil {
 		x.OfNamespace = known.Problems
 	}
@@ -33,6 +33,7 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	}
 	e := o.Evaluate(pods, now)
 	x.Answer = e.Of(key)
+	x.OfWorkload = o.mistakesOf(&x.Workload)
 	if source == "" {
 		return x, nil
 	}

@@ -138,7 +138,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	say := func(note bool, format string, args ...any) {
 		all = append(all, Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: fmt.Sprintf(format, args...), Note: note})
 	}
-	all = append(all, e.objects.mistakes(named(key.Kind, key.Namespace, key.Name), w.Problems)...)
+	all = append(all, e.objects.mistakes(named(key.Kind, key.Namespace, key.Name), e.objects.mistakesOf(w))...)
 	s := e.objects.settings
 	facts, ok := e.state.Facts(key)
 	if !ok || !facts.Workload.Policy.OptedIn(s.AutoReloadAll) {

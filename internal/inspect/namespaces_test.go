@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -41,9 +42,20 @@ func TestANamespaceThatIsBeingDeletedIsLeftOut(t *testing.T) {
 			}
 			o := tell(t, "# flags: "+tc.flags+"\n").objects
 			c.readNamespaces(t.Context(), o.settings, o, "shop")
+			status, err := o.Status("shop", "", func(string) ([]Pod, error) { return nil, nil }, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			says := strings.Contains(flat(status.Text(Paint{}, Layout{})), noDefaults) && strings.Contains(flat(status.Pending().Text(Paint{})), noDefaults)
+			if says == tc.allowed {
+				t.Errorf("the annotations are unknown: said %t", says)
+			}
 			if got := o.settings.leftOut(o, "shop"); got != tc.leftOut || len(o.unread) > 0 != tc.unread {
 				t.Errorf("left out: %q, unread: %v", got, o.unread)
 			}
 		})
 	}
 }
+
+// flat is a text on one line.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -19,11 +19,12 @@ func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 	var all []Mistaken
 	for key, w := range o.workloads {
 		_, owned := o.parentOf(key)
-		if len(w.Problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.AutoReloadAll) {
+		problems := o.mistakesOf(&w)
+		if len(problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.AutoReloadAll) {
 			continue
 		}
 		m := Mistaken{Key: key}
-		for _, problem := range w.Problems {
+		for _, problem := range problems {
 			m.Texts = append(m.Texts, oneLine(problem.String()))
 		}
 		all = append(all, m)

@@ -91,6 +91,9 @@ func (p *Pending) Text(paint Paint) string {
 	for _, resource := range p.Unread {
 		page.paragraph("You may not list " + resource + ".")
 	}
+	if p.NoDefaults {
+		page.paragraph(noDefaults)
+	}
 	for _, why := range p.Skipped {
 		page.paragraph(why)
 	}

@@ -124,6 +124,9 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
+// noDefaults is what commands say to a user who may read no namespace.
+const noDefaults = "You may not read namespaces, so it is unknown what their annotations set, such as auto, windows, approval and freezes."
+
 // readNamespaces reads namespaces only if an answer depends on them. A Role in a namespace may allow
 // a user to get it, and never to list it. Without permission, no selector excludes a namespace, and
 // the defaults in its annotations are unknown.

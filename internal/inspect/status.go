@@ -24,6 +24,8 @@ type Status struct {
 	// that may be listed.
 	Unread []string
 	Listed int
+	// NoDefaults reports whether the annotations of namespaces are unknown.
+	NoDefaults bool
 	// Skipped explains the objects that could not be decoded.
 	Skipped []string
 	// Mistaken are the workloads that are not opted in and whose annotations have mistakes, which
@@ -39,7 +41,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	// A copy, because the Lease of the controller is read again and again, and each status keeps
 	// what was known at its time.
 	settings := *o.settings
-	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Listed: o.listed(), Skipped: o.Skipped(), Now: now}
+	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Listed: o.listed(), NoDefaults: o.noDefaults, Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
 	if name != "" {
@@ -203,6 +205,9 @@ func (s *Status) Text(paint Paint, form Layout) string {
 	}
 	for _, resource := range s.Unread {
 		p.paragraph("You may not list " + resource + ".")
+	}
+	if s.NoDefaults {
+		p.paragraph(noDefaults)
 	}
 	for _, why := range s.Skipped {
 		p.paragraph(why)

@@ -41,6 +41,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	defer cancel(nil)
 	f := &follower{objects: NewObjects(s), changed: make(chan struct{}, 1)}
 	c.readNamespaces(ctx, s, f.objects, ns)
+	read := clk.Now()
 	var running, whole sync.WaitGroup
 	var left atomic.Int32
 	defer running.Wait()
@@ -81,6 +82,11 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 		return errHalf
 	}
 	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
+		// Not all users may watch namespaces, and their annotations rarely change.
+		if clk.Since(read) >= again {
+			c.readNamespaces(ctx, s, o, ns)
+			read = clk.Now()
+		}
 		if err := c.exists(ctx, o, ns); err != nil {
 			return false, err
 		}

@@ -68,8 +68,12 @@ func (e *Evaluation) tracked(a *Answer) gate.Tracked {
 // turn checks the gates of a workload that has to be reloaded. A workload that may start takes its
 // place, so that not more are shown as starting than the controller starts.
 func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
-	others := gate.Others{Find: e.find(facts), Halt: e.halt, Judge: e.judge()}
+	others := gate.Others{Find: e.find(facts), Halt: e.halt}
 	a := gate.Check(facts, &d, others)
+	if judge := e.judge(); a.Open() && judge != nil {
+		others.Judge = judge // the controller asks before the waves, but only their answer is known here
+		a = gate.Check(facts, &d, others)
+	}
 	if a.Open() {
 		gate.Pass(facts, &d, others)
 	}
@@ -231,6 +235,15 @@ func (o *Objects) policyOf(key workload.Key) policy.Policy {
 		return own.Under(known.Defaults)
 	}
 	return own
+}
+
+// mistakesOf returns the mistakes in the annotations of a workload.
+func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
+	var defaults policy.Policy
+	if known := o.namespaces[w.Key.Namespace]; known != nil {
+		defaults = known.Defaults
+	}
+	return w.Mistakes(o.settings.AutoReloadAll, defaults)
 }
 
 // newest returns the digest of a source in the ledger with the newest data.

@@ -20,8 +20,11 @@ type Explanation struct {
 	// TemplateUser is the workload that the user asked about, if it uses the pod template of this
 	// one.
 	TemplateUser *workload.Key
-	// OfNamespace are the mistakes in the annotations of the namespace.
-	OfNamespace []annotations.Problem
+	// OfWorkload and OfNamespace are the mistakes in the annotations of the workload and of the
+	// namespace.
+	OfWorkload, OfNamespace []annotations.Problem
+	// NoDefaults reports whether the annotations of the namespace are unknown.
+	NoDefaults bool
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
 	// if the user may not read events.
 	Last *LastEvent
@@ -44,6 +47,10 @@ func (x *Explanation) Text(paint Paint) string {
 		}
 	}
 	x.mistakes(p)
+	if x.NoDefaults {
+		p.gap()
+		p.paragraph(noDefaults)
+	}
 	x.optIn(p)
 	if x.TemplateUser != nil {
 		p.gap()
@@ -268,7 +275,7 @@ func (x *Explanation) mistaken() []string {
 			all = append(all, text)
 		}
 	}
-	for _, problem := range x.Workload.Problems {
+	for _, problem := range x.OfWorkload {
 		say(problem.String())
 	}
 	for _, problem := range x.OfNamespace {

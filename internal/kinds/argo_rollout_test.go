@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -108,9 +109,7 @@ func TestARolloutWithAnUnsupportedWorkloadRefIsReported(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			ref := set(map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}, "spec", "workloadRef")
 			w := readRollout(t, append(tc.changes, ref)...)
-			if tc.all {
-				w.OptAllIn()
-			}
+			w.Problems = w.Mistakes(tc.all, policy.Policy{})
 			if got := problemsOf(&w); got != tc.want {
 				t.Errorf("told %q, want %q", got, tc.want)
 			}

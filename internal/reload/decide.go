@@ -55,7 +55,7 @@ type Facts struct {
 	// zero if all namespaces are.
 	SelectedAt time.Time
 	// OptedInByNamespaceAt is the earliest time since which the annotations of the namespace provably
-	// opt in its workloads; zero if they do not, or if nothing proves one.
+	// opt in its workloads, or leave that to --auto-reload-all; zero if nothing proves one.
 	OptedInByNamespaceAt time.Time
 	// Pods are nil until they were listed.
 	Pods *Pods

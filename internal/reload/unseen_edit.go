@@ -107,7 +107,10 @@ func (f *Facts) allSince() (since time.Time, covers bool) {
 	if optedIn, decides := f.Workload.Policy.OptedInByNamespace(); decides {
 		return f.OptedInByNamespaceAt, optedIn
 	}
-	return f.Coverage.AllSince, f.AutoReloadAll
+	if since = f.Coverage.AllSince; !since.IsZero() && f.OptedInByNamespaceAt.After(since) {
+		since = f.OptedInByNamespaceAt // until then, the namespace may have opted its workloads out
+	}
+	return since, f.AutoReloadAll
 }
 
 // isByDefault reports whether a source concerns the workload only because the workload does not opt

@@ -56,6 +56,8 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		"all were opted in before":                                  {edited().with(all(79)), Reload, 0},
 		"all were opted in later":                                   {edited().with(all(81)), Record, 0},
 		"all are opted in, nothing tells since when":                {edited().with(all(0)), Record, 0},
+		"all are, and the namespace opted out until then":           {edited().with(all(70)).with(func(f *Facts) { f.OptedInByNamespaceAt = at(81) }), Record, 0},
+		"all are, and the namespace was written before":             {edited().with(all(70)).with(func(f *Facts) { f.OptedInByNamespaceAt = at(79) }), Reload, 0},
 		"its namespace opted in before":                             {edited().with(namespace(79, 0)), Reload, 0},
 		"its namespace opted in later":                              {edited().with(namespace(81, 0)), Record, 0},
 		"its namespace opts in, nothing tells since when":           {edited().with(namespace(0, 0)), Record, 0},

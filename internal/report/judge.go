@@ -3,10 +3,13 @@ package report
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,13 +73,48 @@ func (j *Judge) take(answer *http.Response) error {
 // are part of ordinary words.
 const shortestToken = 4
 
+// longToken is the length in bytes from which a part of the path may be a token without the slash
+// in front of it.
+const longToken = 8
+
 // repeats reports whether a text has a part of the address that may be a token. Many servers repeat
-// the path of a request in their errors.
+// the path of a request in their errors, escaped in some way, or without what a proxy removed.
 func (j *Judge) repeats(text string) bool {
 	to := j.poster.to
-	secret := []string{to.RawQuery, to.Path, to.EscapedPath()}
-	for _, values := range to.Query() {
-		secret = append(secret, values...)
+	var secret []string
+	for part := range strings.SplitSeq(to.EscapedPath(), "/") {
+		part = unescaped(part)
+		secret = append(secret, "/"+part)
+		if len(part) >= longToken {
+			secret = append(secret, part)
+		}
 	}
+	for pair := range strings.SplitSeq(to.RawQuery, "&") {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			value = name
+		}
+		secret = append(secret, unescaped(value))
+	}
+	if password, set := to.User.Password(); set {
+		secret = append(secret, unescaped(password))
+	}
+	text = unescaped(text)
 	return slices.ContainsFunc(secret, func(s string) bool { return len(s) >= shortestToken && strings.Contains(text, s) })
+}
+
+// escaped matches a byte that was escaped for a URL or for JSON.
+var escaped = regexp.MustCompile(`(?:%|\\u00)[0-9a-fA-F]{2}`)
+
+// unescaped is a text as it was before it was escaped for a URL, for JSON or for HTML. What is no
+// valid escape stays as it is.
+func unescaped(text string) string {
+	text = escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(char string) string {
+		n, err := strconv.ParseUint(char[len(char)-2:], 16, 8)
+		if err != nil {
+			return char
+		}
+		return string([]byte{byte(n)})
+	})
+	return strings.NewReplacer(`\/`, "/", "+", " ").Replace(text)
 }

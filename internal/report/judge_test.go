@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +71,29 @@ func TestOnly200LetsAReloadStart(t *testing.T) {
 				t.Error("it follows the redirect, or shows a token")
 			}
 		})
+	}
+}
+
+// A server that knows a part of its address alone shows it in whatever way.
+func TestNoPartOfTheAddressIsShown(t *testing.T) {
+	const token = "s3c/ret+to<ken"
+	for _, path := range []string{"/proxy/gate/s3c%2Fret+to%3Cken/", "/gate?a=1&key=s3c%2Fret%2Bto%3Cken&b=2", "/gate?s3c%2Fret%2Bto%3Cken"} {
+		for about, body := range map[string]string{
+			"plain": "unknown: " + token, "for a URL": "unknown: " + url.QueryEscape(token), "for a path": "Cannot GET /" + url.PathEscape(token),
+			"for HTML": "<pre>" + html.EscapeString(token) + "</pre>", "for JSON": `{"unknown":"s3c\/ret+to\u003cken"}`,
+			"twice": html.EscapeString("Cannot GET /gate/s3c%2Fret+to%3Cken"),
+		} {
+			j := judgeOf(t, httptest.NewServer(http.NotFoundHandler()), path)
+			if !j.repeats(body) {
+				t.Errorf("%s: shown, %s: %s", path, about, body)
+			}
+		}
+	}
+	j := judgeOf(t, httptest.NewServer(http.NotFoundHandler()), "/gate?a=1&b=2")
+	for _, body := range []string{"the gate is closed: 12 alerts", "100% of a=1 and b=2", "%zz", `\u00`} {
+		if j.repeats(body) {
+			t.Errorf("not shown: %s", body)
+		}
 	}
 }
 

@@ -22,8 +22,9 @@ type Namespace struct {
 	// in the annotations that set them.
 	Defaults policy.Policy
 	Problems []annotations.Problem
-	// OptsInSince is the newest time of a field manager that owns the annotation that opts in its
-	// workloads; zero if there is none.
+	// OptsInSince is the newest time of a field manager that owns the annotation that opts its
+	// workloads in or out; zero if there is none. Without that annotation and with the flag, it is
+	// the newest time of one that owns any annotation: it may have opted them out before.
 	OptsInSince time.Time
 }
 
@@ -36,8 +37,11 @@ func (s *Settings) ReadNamespace(ns *metav1.ObjectMeta) Namespace {
 		return known
 	}
 	known.Defaults = defaults
-	if _, decides := defaults.OptedInByNamespace(); decides {
+	switch _, decides := defaults.OptedInByNamespace(); {
+	case decides:
 		known.OptsInSince = source.LastWrite(ns, annotations.AutoOfNamespace)
+	case s.AutoReloadAll:
+		known.OptsInSince = source.LastWrite(ns, "annotations")
 	}
 	return known
 }

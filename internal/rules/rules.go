@@ -95,11 +95,7 @@ func (s *Settings) Longest(w *workload.Workload) time.Duration {
 
 // Read reads a workload.
 func (s *Settings) Read(kind kinds.Kind, obj runtime.Object) (workload.Workload, error) {
-	w, err := kind.Read(obj, s.Names)
-	if s.AutoReloadAll {
-		w.OptAllIn()
-	}
-	return w, err
+	return kind.Read(obj, s.Names)
 }
 
 // ReadsKind reports whether workloads of a kind are watched.

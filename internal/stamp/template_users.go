@@ -34,10 +34,7 @@ func (o *Options) templateUserOf(obj *object, kind *kinds.Kind) (*templateUser, 
 	w := workload.Workload{}
 	w.Policy, w.Problems = o.annotated(obj, kind, template)
 	w.UseTemplateOf(*owner, kinds.IsTemplateOwner(*owner), o.Names)
-	if o.AutoReloadAll {
-		w.OptAllIn()
-	}
-	problems := warningsOf(obj, template, w.Problems)
+	problems := warningsOf(obj, template, w.Mistakes(o.AutoReloadAll, policy.Policy{}))
 	if !kinds.IsTemplateOwner(*owner) {
 		return nil, problems
 	}

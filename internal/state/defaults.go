@@ -15,8 +15,8 @@ import (
 type Defaults struct {
 	Policy   policy.Policy
 	Problems []annotations.Problem
-	// OptsInSince is the earliest time since which they provably opt in its workloads; zero if
-	// nothing proves one.
+	// OptsInSince is the earliest time since which they provably opt in its workloads, or leave
+	// that to --auto-reload-all; zero if nothing proves one.
 	OptsInSince time.Time
 }
 
@@ -60,12 +60,13 @@ func (s *State) ChangeDefaults(namespace string, now Defaults, version uint64) (
 
 func (s *State) putDefaults(namespace string, now Defaults) (before Defaults, differs bool) {
 	before = s.defaults[namespace]
-	optedIn, _ := before.Policy.OptedInByNamespace()
-	if still, _ := now.Policy.OptedInByNamespace(); optedIn && still && !before.OptsInSince.IsZero() && before.OptsInSince.Before(now.OptsInSince) {
+	optedIn, decided := before.Policy.OptedInByNamespace()
+	still, decides := now.Policy.OptedInByNamespace()
+	if optedIn == still && decided == decides && !before.OptsInSince.IsZero() && before.OptsInSince.Before(now.OptsInSince) {
 		now.OptsInSince = before.OptsInSince // the client that wrote the annotation has written another field
 	}
 	differs = !before.Policy.Equal(now.Policy)
-	if !now.Policy.Equal(policy.Policy{}) || len(now.Problems) > 0 {
+	if !now.Policy.Equal(policy.Policy{}) || len(now.Problems) > 0 || !now.OptsInSince.IsZero() {
 		s.defaults[namespace] = now
 	} else {
 		delete(s.defaults, namespace)

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -49,12 +50,27 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	if own[names.Search] != "true" {
 		at = annotations.Written{Values: template, InTemplate: true}
 	}
-	return []annotations.Problem{at.Problem(names.Search, "has no effect with --auto-reload-all, which covers all sources that the workload references")}
+	return []annotations.Problem{at.Problem(names.Search, "has no effect with "+allFlag+", which covers all sources that the workload references")}
 }
 
-// OptAllIn adds the problems that exist only if all workloads are opted in by default.
-func (w *Workload) OptAllIn() {
-	w.Problems = append(w.Problems, w.ifAll...)
+const allFlag = "--auto-reload-all"
+
+// Mistakes are the problems of a workload, including those that exist only if workloads are opted
+// in by default: by the flag if all is true, unless the defaults of the namespace decide that.
+func (w *Workload) Mistakes(all bool, defaults policy.Policy) []annotations.Problem {
+	by := allFlag
+	if optedIn, decides := defaults.OptedInByNamespace(); decides {
+		all, by = optedIn, annotations.AutoOfNamespace+" on the namespace"
+	}
+	if !all || len(w.ifAll) == 0 {
+		return w.Problems
+	}
+	found := slices.Clone(w.Problems)
+	for _, problem := range w.ifAll {
+		problem.Message = strings.Replace(problem.Message, allFlag, by, 1)
+		found = append(found, problem)
+	}
+	return found
 }
 
 // UseTemplateOf records that the workload uses the pod template of another object. Reroll marks

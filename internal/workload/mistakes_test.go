@@ -11,6 +11,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -198,9 +199,19 @@ func TestSearchingWhereAllAreOptedIn(t *testing.T) {
 			meta, template := &metav1.ObjectMeta{Annotations: tc.own}, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}
 			w := New(Kind{Name: "Deployment", Pausable: true}, meta, nil, template, names)
 			before := len(w.Problems)
-			w.OptAllIn()
-			if got := w.Problems[before:]; !slices.Equal(got, tc.want) {
+			if got := w.Mistakes(true, policy.Policy{})[before:]; !slices.Equal(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			out, _ := policy.ParseNamespace(map[string]string{annotations.AutoOfNamespace: "false"}, names)
+			if got := w.Mistakes(true, out)[before:]; len(got) > 0 {
+				t.Errorf("its namespace opts out: %+v", got)
+			}
+			in, _ := policy.ParseNamespace(map[string]string{annotations.AutoOfNamespace: "true"}, names)
+			for i := range tc.want {
+				tc.want[i].Message = "has no effect with reroll.dev/auto on the namespace, which covers all sources that the workload references"
+			}
+			if got := w.Mistakes(false, in)[before:]; !slices.Equal(got, tc.want) {
+				t.Errorf("its namespace opts in: got %+v, want %+v", got, tc.want)
 			}
 		})
 	}

@@ -155,7 +155,7 @@ type Workload struct {
 	Problems  []annotations.Problem
 	// LeftAlone is why no source concerns it regardless of its annotations, empty if one can.
 	LeftAlone string
-	// ifAll are the additional problems with --auto-reload-all.
+	// ifAll are the additional problems if workloads are opted in by default.
 	ifAll []annotations.Problem
 	// TemplateOwner is the object whose pod template this workload uses; nil if it has its own.
 	TemplateOwner *Key

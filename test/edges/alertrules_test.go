@@ -242,6 +242,10 @@ func TestEachAlertRuleFiresWhenItHasToAndAtNoOtherTime(t *testing.T) {
 	for _, text := range s.barred {
 		barred.hold(9, text)
 	}
+	held := func(gate string) string {
+		const line = `reloader_workloads_held{gate="%s"} %d`
+		return strings.Replace(s.calm, fmt.Sprintf(line, gate, 0), fmt.Sprintf(line, gate, 1), 1)
+	}
 	gone := (&past{}).hold(20, s.calm)
 	gone.now += 20 * 60
 	seen := map[string]bool{}
@@ -257,6 +261,9 @@ func TestEachAlertRuleFiresWhenItHasToAndAtNoOtherTime(t *testing.T) {
 		"permissions were taken away": {(&past{}).hold(20, s.troubled).hold(9, s.forbidden), []string{"RerollEventsLost", "RerollReloadFails", "RerollReloadsHeld"}},
 		"it has no permissions":       {barred, []string{"RerollNobodyActs", "RerollNotReady", "RerollReadsFail"}},
 		"too many reloads fail":       {(&past{}).hold(20, strings.Replace(s.calm, "reloader_reloads_halted 0", "reloader_reloads_halted 1", 1)), []string{"RerollReloadsHalted"}},
+		"an approval is pending":      {(&past{}).hold(20, s.calm).hold(70, held("approval")), []string{"RerollApprovalPending"}},
+		"it was approved":             {(&past{}).hold(20, s.calm).hold(50, held("approval")).hold(20, s.calm), nil},
+		"a program allows nothing":    {(&past{}).hold(20, s.calm).hold(70, held("judge")), []string{"RerollGateURLHolds"}},
 		"the waves of a source stop":  {(&past{}).hold(20, strings.Replace(s.calm, "reloader_sources_stopped 0", "reloader_sources_stopped 1", 1)), []string{"RerollWavesStopped"}},
 		"the key was lost":            {(&past{}).hold(20, s.forgetful), []string{"RerollSecretsUndecided"}},
 		"a second one acts":           {(&past{}).hold(20, s.calm, s.second), []string{"RerollSeveralAct"}},

@@ -24,7 +24,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: writes}
 rules:
-  - {apiGroups: ["", apps, batch], resources: [configmaps, secrets, deployments, deployments/status, deployments/scale, cronjobs, namespaces], verbs: [get, create, patch, delete]}
+  - {apiGroups: ["", apps, batch], resources: [configmaps, secrets, deployments, deployments/status, deployments/scale, cronjobs, jobs, namespaces], verbs: [get, create, patch, delete]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -54,6 +54,15 @@ metadata: {name: approved, annotations: {reroll.dev/approved: "01", reroll.dev/a
 spec:
   selector: {matchLabels: {app: approved}}
   template: {metadata: {labels: {app: approved}}, spec: {containers: [{name: app, image: web}]}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: minutely}
+spec:
+  schedule: "* * * * *"
+  jobTemplate:
+    metadata: {annotations: {reroll.dev/approved: "01"}}
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}
 `
 
 // Who may write an object may not approve its data for that reason alone.
@@ -91,6 +100,7 @@ func letsOnlyApproversApprove(t *testing.T, on *stage.Stage) {
 		"a CronJob":                        edit("batch", "cronjobs", "web", op("add", consent, `"02"`)),
 		"another digest":                   edit("", "configmaps", "approved", op("replace", consent, `"02"`)),
 		"another digest with other data":   edit("", "configmaps", "approved", `[{"op": "replace", "path": "`+consent+`", "value": "02"}, `+op("add", "/data", `{"colour": "red"}`)[1:]),
+		"a new Job":                        {group: "batch", resource: "jobs", name: "new", object: job("", "'02'")},
 		"a new ConfigMap":                  {resource: "configmaps", name: "new", object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new, annotations: {reroll.dev/approved: '02'}}}"},
 		"no approval required any more":    edit("", "configmaps", "approved", op("remove", need, "")),
 		"required in no words":             edit("", "configmaps", "approved", op("replace", need, `""`)),
@@ -106,6 +116,7 @@ func letsOnlyApproversApprove(t *testing.T, on *stage.Stage) {
 		}
 	}
 	for about, a := range map[string]attempt{
+		"a Job of a CronJob":     {group: "batch", resource: "jobs", name: "new", object: job("[{apiVersion: batch/v1, kind: CronJob, name: web, uid: u-1, controller: true}]", "'02'")},
 		"other data":             edit("", "configmaps", "approved", op("add", "/data", `{"colour": "red"}`)),
 		"another annotation":     edit("apps", "deployments", "approved", op("add", annotation+"settle", `"2s"`)),
 		"approval required":      edit("", "configmaps", "web", bare("reroll.dev/approval", "required")),
@@ -118,6 +129,48 @@ func letsOnlyApproversApprove(t *testing.T, on *stage.Stage) {
 		}
 	}
 	p.approvesBeyondObjects(clients)
+	p.runsOnSchedule(clients)
+}
+
+// job is a Job with owners and a consent.
+func job(owners, consent string) string {
+	if owners == "" {
+		owners = "[]"
+	}
+	return "{apiVersion: batch/v1, kind: Job, metadata: {name: new, annotations: {reroll.dev/approved: " + consent + "}, ownerReferences: " + owners +
+		"}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}}"
+}
+
+// runsOnSchedule awaits a Job that Kubernetes creates from a template with a consent. That counts
+// for nothing, and nobody makes it count by taking the Job from its CronJob.
+func (p *place) runsOnSchedule(clients map[string]dynamic.Interface) {
+	p.Helper()
+	past := []byte(`{"status": {"lastScheduleTime": "2020-01-01T00:00:00Z"}}`) // the next run is due at once
+	_, err := p.on.Admin.BatchV1().CronJobs(p.ns.Name).Patch(p.ctx, "minutely", types.MergePatchType, past, metav1.PatchOptions{}, "status")
+	p.must(err)
+	var run string
+	p.must(harness.Await(p.ctx, "a run of the CronJob", func(ctx context.Context) error {
+		jobs, err := p.on.Admin.BatchV1().Jobs(p.ns.Name).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range jobs.Items {
+			if owners := jobs.Items[i].OwnerReferences; len(owners) == 1 && owners[0].Name == "minutely" && jobs.Items[i].Annotations["reroll.dev/approved"] == "01" {
+				run = jobs.Items[i].Name
+				return nil
+			}
+		}
+		return fmt.Errorf("there is none among %d Jobs", len(jobs.Items))
+	}))
+	jobs := schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	orphan := []byte(`[{"op": "remove", "path": "/metadata/ownerReferences"}]`)
+	dry := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	if _, err := clients["writer"].Resource(jobs).Namespace(p.ns.Name).Patch(p.ctx, run, types.JSONPatchType, orphan, dry); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), harness.Approvals) {
+		p.Errorf("a writer takes a Job with consent from its CronJob: %v", err)
+	}
+	if _, err := clients["approver"].Resource(jobs).Namespace(p.ns.Name).Patch(p.ctx, run, types.JSONPatchType, orphan, dry); err != nil {
+		p.Error(err)
+	}
 }
 
 // approvesBeyondObjects tries writes of subresources and of the namespace.

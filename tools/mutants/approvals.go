@@ -67,19 +67,19 @@ func approvals() []mutation {
 		{
 			what: "approval: a restart asks again",
 			file: engine,
-			from: "	if begins || !earlier {", to: "	if true {",
+			from: "	if !earlier {", to: "	if true {",
 			in: controller, tests: "^TestARestartDoesNotApproveAndDoesNotAskAgain$",
 		},
 		{
 			what: "approval: other data is not asked for",
 			file: engine,
-			from: "	case r.asked.digest == answer.Request.Digest && (!begins ||", to: "	case !begins && !earlier || r.asked.digest == answer.Request.Digest && (!begins ||",
+			from: "same := r.asked.digest == answer.Request.Digest && ", to: "same := ",
 			in: controller, tests: "^TestConsentToDataThatHasChangedSince",
 		},
 		{
 			what: "approval: each try asks",
 			file: engine,
-			from: "		return 0\n	case", to: "	case",
+			from: "		wait = r.asked.at.Add(repeatEvent).Sub(now)", to: "		wait = 0",
 			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
 		},
 		{

@@ -92,7 +92,7 @@ func notifications() []mutation {
 		{
 			what: "notify: a lost response loses the event",
 			file: "internal/controller/gate.go",
-			from: "			return err\n		}\n	}\n	untold :=", to: "			c.with(w.Key, func(r *record) { r.owes = digest.Digest{} })\n			return err\n		}\n	}\n	untold :=",
+			from: "			return err\n		}\n	}\n	awaits :=", to: "			c.with(w.Key, func(r *record) { r.owes = digest.Digest{} })\n			return err\n		}\n	}\n	awaits :=",
 			in: controller, tests: "^TestALostResponseLosesNoNotification$",
 		},
 		{

@@ -62,6 +62,42 @@ func certificates() []mutation {
 	}
 }
 
+// repeats are mutations of what is reported again, or not too often.
+func repeats() []mutation {
+	return []mutation{
+		{
+			what: "approval: an event that has expired is not emitted again",
+			file: "internal/controller/approval.go",
+			from: "		wait = r.asked.at.Add(repeatEvent).Sub(now)", to: "		return 0",
+			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
+		},
+		{
+			what: "approval: each event is an alert",
+			file: "internal/controller/approval.go",
+			from: "n.Alert = !same", to: "n.Alert = true",
+			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
+		},
+		{
+			what: "notify: each change is notified",
+			file: "internal/controller/gate.go",
+			from: "		awaits.notified = facts.Now\n", to: "		_ = untold\n",
+			in: controller, tests: "^TestASourceThatIsWrittenInALoop",
+		},
+		{
+			what: "namespaces: one that no longer opts out rolls earlier changes",
+			file: "internal/reload/unseen_edit.go",
+			from: "		since = f.OptedInByNamespaceAt // until", to: "		_ = since // until",
+			in: controller, tests: "^TestANamespaceThatOptsOutNoLonger",
+		},
+		{
+			what: "namespaces: a command that waits reads them once",
+			file: "internal/inspect/wait.go",
+			from: "clk.Since(read) >= again", to: "false",
+			in: "./internal/inspect", tests: "^TestACommandThatWaitsReads",
+		},
+	}
+}
+
 // judges are mutations of what asks a program outside of the cluster.
 func judges() []mutation {
 	const queue = "internal/controller/judging.go"
@@ -87,20 +123,68 @@ func judges() []mutation {
 		{
 			what: "judge: an answer wakes nothing",
 			file: "internal/controller/judge.go",
-			from: "	c.queue.Add(q.Workload, 0, 0)\n", to: "",
+			from: "		c.queue.Add(q.Workload, 0, 0)\n", to: "		_ = q\n",
 			in: controller, tests: "^TestAReloadStartsWhenTheJudgeAllowsIt$",
 		},
 		{
 			what: "judge: the ledger shows each question",
 			file: "internal/controller/gate.go",
-			from: "	if answer.Asked {", to: "	if false {",
+			from: "	if answer.Asked && ", to: "	if false && ",
 			in: controller, tests: "^TestAReloadStartsWhenTheJudgeAllowsIt$",
 		},
 		{
 			what: "judge: an answer counts for ever",
 			file: queue,
 			from: "j.clock.Now().Before(now.until)", to: "!now.until.IsZero()",
+			in: controller, tests: "^TestAFreePlaceCausesOneQuestion$",
+		},
+		{
+			what: "judge: a reload that waits is never asked about again",
+			file: "internal/controller/judge.go",
+			from: "		c.questions.Later(q.Workload, judgeAgain)\n", to: "",
 			in: controller, tests: "^TestAReloadWaitsUntilTheJudge",
+		},
+		{
+			what: "judge: each answer wakes its workload",
+			file: queue,
+			from: "wakes := why == \"\" || now.why == \"\"", to: "wakes := true",
+			in: controller, tests: "^TestAReloadThatWaitsForTheJudgeCausesNoRequests$",
+		},
+		{
+			what: "judge: a free place goes to each workload in turn",
+			file: "internal/controller/waves.go",
+			from: "		case !unanswered:", to: "		case true || !unanswered:",
+			in: controller, tests: "^TestAFreePlaceCausesOneQuestion$",
+		},
+		{
+			what: "judge: a reload without an answer is not held",
+			file: queue,
+			from: "j.clock.Now().Before(held)", to: "true",
+			in: controller, tests: "^TestAReloadWithoutAnAnswerIsHeld",
+		},
+		{
+			what: "judge: a workload has several questions",
+			file: queue,
+			from: "	if now, known := j.about[key]; known && now.asked {", to: "	if now, known := j.about[key]; known && false {",
+			in: controller, tests: "^TestEachQuestionIsAsked$",
+		},
+		{
+			what: "judge: it is asked about a reload that another gate holds",
+			file: "internal/controller/gate.go",
+			from: "answer.By != gate.Judge && answer.By != gate.Waves", to: "false",
+			in: controller, tests: "^TestTheJudgeIsNotAskedAbout",
+		},
+		{
+			what: "certificates: each reason of a gate is an override of its own",
+			file: "internal/controller/certificate.go",
+			from: "Text: o.Source.Name + \" \" + o.At.String()}", to: "Text: n.Text}",
+			in: controller, tests: "^TestTheOverrideOfAGateIsReportedOnce$",
+		},
+		{
+			what: "judge: a command shows no waves behind it",
+			file: "internal/inspect/waves.go",
+			from: "a.Open() && judge != nil", to: "judge != nil",
+			in: "./internal/inspect", tests: "^TestAJudgeHidesNoWaves$",
 		},
 	}
 }

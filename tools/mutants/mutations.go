@@ -26,7 +26,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), judges(), approvals(), defaults(), notifications(), waves(), halts()), []mutation{
+	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), judges(), repeats(), approvals(), defaults(), notifications(), waves(), halts()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",

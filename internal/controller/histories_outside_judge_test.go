@@ -1,0 +1,139 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Some controllers ask a program outside of the cluster before each reload. It changes its mind,
+// and may take long to answer. A change that waits is judged as any other when all is at rest.
+
+// drawnJudge is that program, with what it was asked and has answered.
+type drawnJudge struct {
+	r *rand.Rand
+	// asks reports whether the running controller asks, and open are the questions without an
+	// answer.
+	asks bool
+	open []Question
+	// allowed has, by workload, the question that was allowed last, and when. A later refusal
+	// removes it.
+	allowed map[workload.Key]allowed
+}
+
+// heldToJudge counts the reloads of controllers that ask.
+const heldToJudge = "reloads that were asked about"
+
+type allowed struct {
+	query url.Values
+	at    time.Time
+}
+
+// Ask implements Judge. Histories answer later.
+func (j *drawnJudge) Ask(context.Context, Question) error { return nil }
+
+// Receiver implements Judge.
+func (j *drawnJudge) Receiver() string { return "https://judge" }
+
+// drawJudge draws whether a controller asks.
+func (h *history) drawJudge() Judge {
+	h.judge = drawnJudge{r: rand.New(rand.NewPCG(h.seed, 3000+uint64(h.life))), allowed: map[workload.Key]allowed{}}
+	if h.judge.asks = h.judge.r.IntN(8) == 0; !h.judge.asks {
+		return nil
+	}
+	h.say("each reload is asked about")
+	return &h.judge
+}
+
+// askAll begins to ask what is due, and answers some questions.
+func (h *history) askAll() (some bool) {
+	j := &h.judge
+	if !j.asks {
+		return false
+	}
+	for {
+		key, _, ok := h.c.questions.Pop()
+		if !ok {
+			break
+		}
+		some = true
+		h.c.questions.Finish(key, h.c.askAboutAgain(key))
+	}
+	for {
+		q, ok := h.c.judging.next()
+		if !ok {
+			break
+		}
+		some = true
+		j.open = append(j.open, q)
+	}
+	for i, q := range slices.Backward(j.open) {
+		if h.calm || j.r.IntN(3) > 0 {
+			some = true
+			j.open = slices.Delete(j.open, i, i+1)
+			h.answer(q)
+		}
+	}
+	return some
+}
+
+func (h *history) answer(q Question) {
+	query, err := url.ParseQuery(q.Query)
+	if err != nil {
+		h.oracle.fail("%s is asked about by %q: %v", q.Workload, q.Query, err)
+	}
+	if h.judge.r.IntN(2) == 0 {
+		h.say("judge: %s may be rolled", q.Workload)
+		h.judge.allowed[q.Workload] = allowed{query, h.clock.Now()}
+		h.c.takeAnswer(q, nil)
+		return
+	}
+	h.say("judge: %s must wait", q.Workload)
+	delete(h.judge.allowed, q.Workload)
+	h.c.takeAnswer(q, errors.New("an alert fires"))
+}
+
+// judgeAnswer checks that a reload was allowed just now, and that the question had data that it
+// brings.
+func (h *history) judgeAnswer(key workload.Key, body []byte) {
+	if !h.judge.asks || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
+		return
+	}
+	h.count(heldToJudge)
+	now := h.clock.Now()
+	given, ok := h.judge.allowed[key]
+	if !ok || now.Sub(given.at) > judgeAgain {
+		h.oracle.fail("%s is rolled at %s, and the latest answer does not allow it: %v", key, clockTime(now), given)
+		return
+	}
+	var patch struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	obj, err := h.server.Get(plural(key.Kind), inShop(key.Name))
+	if err != nil || json.Unmarshal(body, &patch) != nil {
+		return
+	}
+	w := workload.Workload{Key: key, UID: obj.GetUID()}
+	after, err := workload.ReadLedger(patch.Metadata.Annotations[annotations.Ledger], &w)
+	if err != nil {
+		return
+	}
+	for _, sum := range after.Entries {
+		if slices.Contains(given.query["digest"], sum.String()) {
+			return
+		}
+	}
+	if !slices.Contains(given.query["digest"], "") {
+		h.oracle.fail("%s is rolled with %v, and was asked about with %v", key, after.Entries, given.query["digest"])
+	}
+}

@@ -54,7 +54,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot that broke off counts as whole",
 			file: "internal/intake/snapshot.go",
-			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Sink.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
+			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Handler.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
 			in: intake, tests: "^TestSnapshots$",
 		},
 		{

@@ -21,7 +21,7 @@ import (
 // The pod template of a Job is immutable, so Reroll recreates the Job: it creates a suspended copy,
 // notes in the copy that it is about to delete the Job, deletes the Job, creates it again from the
 // copy, suspended, records that in its ledger, deletes the copy, and unsuspends the Job. After a
-// crash between two of these steps, the copy and the Job show which step is next.
+// crash between two of these steps, the copy and the Job show which step is next (kinds.Next).
 
 // stepsAtOnce bounds the steps of one reconciliation, because other clients may write at the same
 // time.

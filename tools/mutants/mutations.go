@@ -215,7 +215,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "a restart that was taken away is not noticed",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/reverts.go",
 			from: "(f.Seen.Template == 0 || step.Restarts())", to: "f.Seen.Template == 0",
 			in: core, tests: "^Test",
 		},

@@ -65,10 +65,10 @@ func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, chang
 			if a.brings(i, obj) {
 				head := obj.(metav1.Object)
 				named[types.NamespacedName{Namespace: head.GetNamespace(), Name: head.GetName()}] = struct{}{}
-				f.Sink.Put(watch.Added, obj, false)
+				f.Handler.Put(watch.Added, obj, false)
 			}
 		}
-		f.Sink.SnapshotComplete(named)
+		f.Handler.SnapshotComplete(named)
 	}
 	clock := c.clock.(*clocktesting.FakeClock)
 	a.play(c, clock)
@@ -78,9 +78,9 @@ func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, chang
 		switch {
 		case !a.brings(i, changed):
 		case deleted(changed):
-			f.Sink.Delete(changed)
+			f.Handler.Delete(changed)
 		default:
-			f.Sink.Put(watch.Modified, changed, true)
+			f.Handler.Put(watch.Modified, changed, true)
 		}
 	}
 	a.replace(changed)

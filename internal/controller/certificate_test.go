@@ -64,7 +64,7 @@ func (s *stage) addCertificate(data map[string][]byte) {
 	s.deployments().put(deployment, true)
 }
 
-func (s *stage) secrets() *sink { return s.sources(kubeapi.SourceKinds()[1], "") }
+func (s *stage) secrets() *handler { return s.sources(kubeapi.SourceKinds()[1], "") }
 
 func (s *stage) renew(data map[string][]byte) {
 	s.Helper()

@@ -21,16 +21,16 @@ import (
 
 // customFeed watches a kind that the API server may not serve; then the caches sync without it.
 func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
-	s := c.workloads(k, watched.Namespace)
-	return c.watchWherePresent(c.feed(watched, s), s, &presence{
+	h := c.workloads(k, watched.Namespace)
+	return c.watchWherePresent(c.feed(watched, h), h, &presence{
 		kind: k, namespace: watched.Namespace, everywhere: shared, use: k.Use,
 		verbs: "list, watch, patch", without: "so they are not rolled",
 	})
 }
 
 // watchWherePresent records whether a resource is served, and counts it as synced unless it is.
-func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
-	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, s.forget
+func (c *Controller) watchWherePresent(f feed, h *handler, p *presence) feed {
+	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, h.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
 	f.Ignore = p.ignores
 	return f

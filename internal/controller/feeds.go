@@ -37,7 +37,7 @@ func (c *Controller) workloadFeeds() []feed {
 			watched.FieldSelector = c.opts.FieldSelector("")
 			switch {
 			case k.Name == kinds.Jobs().Name:
-				feeds = append(feeds, c.feed(watched, c.jobSink(c.workloads(k, ns), ns)))
+				feeds = append(feeds, c.feed(watched, c.jobHandler(c.workloads(k, ns), ns)))
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
 			default:
@@ -48,15 +48,15 @@ func (c *Controller) workloadFeeds() []feed {
 	return feeds
 }
 
-func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
+func (c *Controller) feed(watched kubeapi.Watched, h *handler) feed {
 	synced := make(chan struct{})
-	s.resource = watched.String()
-	s.report = c.report
-	s.firstSynced = sync.OnceFunc(func() { close(synced) })
-	return feed{synced: synced, enough: s.firstSynced, Feed: &intake.Feed{
-		Open:  c.api.Open(watched),
-		Sink:  s,
-		Clock: c.clock,
+	h.resource = watched.String()
+	h.report = c.report
+	h.firstSynced = sync.OnceFunc(func() { close(synced) })
+	return feed{synced: synced, enough: h.firstSynced, Feed: &intake.Feed{
+		Open:    c.api.Open(watched),
+		Handler: h,
+		Clock:   c.clock,
 		Failed: func(err error) {
 			c.report.WatchFailed()
 			c.log.Warn("watch failed; retrying", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
@@ -64,8 +64,8 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 	}}
 }
 
-// sink receives the objects of one resource in one namespace, or in all.
-type sink struct {
+// handler receives the objects of one resource in one namespace, or in all.
+type handler struct {
 	resource    string
 	report      Report
 	put         func(obj runtime.Object, live bool)
@@ -79,12 +79,12 @@ type sink struct {
 
 // isChange reports whether an object changed while the controller ran: an event of the watch shows
 // that, or a snapshot after a gap.
-func (s *sink) isChange(live bool) bool { return live || s.synced }
+func (h *handler) isChange(live bool) bool { return live || h.synced }
 
 // forget drops objects that count as deleted. After that, returning objects may be of any age.
-func (s *sink) forget() {
-	s.keep(nil)
-	s.synced = false
+func (h *handler) forget() {
+	h.keep(nil)
+	h.synced = false
 }
 
 // The events of an object, in the words of Reloader's metrics.
@@ -95,38 +95,38 @@ const (
 )
 
 // Put receives an object that is new or differs.
-func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
+func (h *handler) Put(change watch.EventType, obj runtime.Object, live bool) {
 	event := eventAdd
 	if change == watch.Modified {
 		event = eventUpdate
 	}
-	s.report.Seen(event, s.resource)
-	s.put(obj, live)
-	s.report.Processed(event, s.resource)
+	h.report.Seen(event, h.resource)
+	h.put(obj, live)
+	h.report.Processed(event, h.resource)
 }
 
 // Delete receives an object that was deleted.
-func (s *sink) Delete(obj runtime.Object) {
-	s.report.Seen(eventDelete, s.resource)
+func (h *handler) Delete(obj runtime.Object) {
+	h.report.Seen(eventDelete, h.resource)
 	if m, ok := obj.(interface {
 		GetNamespace() string
 		GetName() string
 		GetResourceVersion() string
 	}); ok {
-		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
+		h.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
 	}
-	s.report.Processed(eventDelete, s.resource)
+	h.report.Processed(eventDelete, h.resource)
 }
 
 // SnapshotComplete receives the names of all objects that exist.
-func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
-	s.keep(named)
-	s.synced = true
-	s.firstSynced()
+func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}) {
+	h.keep(named)
+	h.synced = true
+	h.firstSynced()
 }
 
-func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
-	s := &sink{
+func (c *Controller) workloads(k kinds.Kind, namespace string) *handler {
+	h := &handler{
 		del: func(name types.NamespacedName, _ string) {
 			key := workload.Key{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
 			c.dropped(key)
@@ -142,7 +142,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			}
 		},
 	}
-	s.put = func(obj runtime.Object, live bool) {
+	h.put = func(obj runtime.Object, live bool) {
 		w, err := c.opts.Read(k, obj)
 		if missing, ok := errors.AsType[kinds.NoTemplateError](err); ok {
 			c.withoutTemplate(k, obj, missing.Path)
@@ -152,7 +152,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
-		notify := s.isChange(live) && c.jobs.recreating(w.Key) == nil
+		notify := h.isChange(live) && c.jobs.recreating(w.Key) == nil
 		if w.TemplateOwner != nil {
 			c.putTemplateUser(w, live, notify)
 			return
@@ -162,7 +162,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 		}
 		c.putWorkload(w, live, notify)
 	}
-	return s
+	return h
 }
 
 // putWorkload stores a workload, and notifies its user of new mistakes.

@@ -25,7 +25,7 @@ func (a *arrivals) Processed(event, resource string) {
 // Dashboards that were made for Reloader ask for these words.
 func TestEventTypesHaveTheNamesOfReloader(t *testing.T) {
 	var a arrivals
-	s := &sink{
+	s := &handler{
 		resource: "configmaps", report: &a,
 		put: func(runtime.Object, bool) { a.told = append(a.told, "put") },
 		del: func(types.NamespacedName, string) { a.told = append(a.told, "gone") },

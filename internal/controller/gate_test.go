@@ -184,7 +184,7 @@ func (s *stage) restarted() *stage {
 	next.acting.Store(true)
 	for _, put := range []struct {
 		resource string
-		to       *sink
+		to       *handler
 	}{{"configmaps", next.configMaps()}, {"secrets", next.secrets()}, {"deployments", next.deployments()}} {
 		obj, err := next.server.Get(put.resource, inShop("web"))
 		if apierrors.IsNotFound(err) {

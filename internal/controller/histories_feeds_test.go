@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// simFeed replaces intake.Feed. It calls the same sink in the same order, when the history decides
+// simFeed replaces intake.Feed. It calls the same handler in the same order, when the history decides
 // so.
 type simFeed struct {
 	feed
@@ -81,9 +81,9 @@ func (h *history) deliver(f *simFeed) bool {
 	h.oracle.classes.delivered(e.Version, true)
 	f.last = max(f.last, e.Version)
 	if e.Type == watch.Deleted {
-		f.Sink.Delete(e.Object)
+		f.Handler.Delete(e.Object)
 	} else {
-		f.Sink.Put(e.Type, e.Object, true)
+		f.Handler.Put(e.Type, e.Object, true)
 	}
 	return true
 }
@@ -101,11 +101,11 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
 		h.oracle.classes.delivered(versionOf(obj), false)
-		f.Sink.Put(watch.Added, obj, false)
+		f.Handler.Put(watch.Added, obj, false)
 		return
 	}
 	h.say("%s: the snapshot is whole", f.resource)
-	f.Sink.SnapshotComplete(f.names)
+	f.Handler.SnapshotComplete(f.names)
 	f.taking, f.whole = false, true
 	h.oracle.whole(f.resource, f.version, f.names)
 	h.oracle.classes.whole(f.resource, f.version)

@@ -30,18 +30,18 @@ func (c *Controller) namespaceFeeds() []feed {
 		c.log.Info("annotations of namespaces have no effect, because the controller watches only some namespaces")
 		return nil
 	}
-	s := &sink{}
-	s.put = func(obj runtime.Object, live bool) {
+	h := &handler{}
+	h.put = func(obj runtime.Object, live bool) {
 		if ns, ok := obj.(*corev1.Namespace); ok {
-			c.putNamespace(ns, s.isChange(live))
+			c.putNamespace(ns, h.isChange(live))
 		}
 	}
-	s.del = func(name types.NamespacedName, _ string) {
+	h.del = func(name types.NamespacedName, _ string) {
 		c.state.PutNamespace(name.Name, false)
 		c.state.ChangeDefaults(name.Name, state.Defaults{}, 0)
 		c.state.DeselectNamespace(name.Name)
 	}
-	s.keep = func(named map[types.NamespacedName]struct{}) {
+	h.keep = func(named map[types.NamespacedName]struct{}) {
 		c.state.KeepNamespaces(func(name string) bool {
 			_, ok := named[types.NamespacedName{Name: name}]
 			return ok
@@ -50,7 +50,7 @@ func (c *Controller) namespaceFeeds() []feed {
 	f := c.feed(kubeapi.Watched{
 		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
-	}, s)
+	}, h)
 	// A role that another tool maintains may lack this permission. That is not a reason to roll
 	// nothing, unless the labels alone select the namespaces.
 	failed := f.Failed

@@ -117,15 +117,15 @@ func TestAMistakeOnASourceIsReportedOnce(t *testing.T) {
 	s.heard("another object with the same mistake", "web AnnotationIgnored: "+match)
 }
 
-// watched is a sink behind a feed, which has brought all there is once.
-func watched(s *sink, objects ...simapi.Object) *sink {
+// watched is a handler behind a feed, which has brought all there is once.
+func watched(s *handler, objects ...simapi.Object) *handler {
 	s.report, s.firstSynced = noReport{}, func() {}
 	snapshot(s, objects...)
 	return s
 }
 
 // snapshot is how things stand after a gap.
-func snapshot(s *sink, objects ...simapi.Object) {
+func snapshot(s *handler, objects ...simapi.Object) {
 	names := map[types.NamespacedName]struct{}{}
 	for _, obj := range objects {
 		s.Put(watch.Added, obj, false)

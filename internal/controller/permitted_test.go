@@ -21,7 +21,7 @@ func (s *jobStage) begin(all bool) {
 	}
 	s.configMaps().put(source, false)
 	for _, o := range s.server.List("jobs") {
-		s.jobSink().put(o, false)
+		s.jobHandler().put(o, false)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // The pod template of a Job is immutable, so Reroll recreates the Job: it creates a suspended copy,
 // notes in the copy that it is about to delete the Job, deletes the Job, creates it again from the
 // copy, suspended, records that in its ledger, deletes the copy, and unsuspends the Job. After a
-// crash between two of these steps, the copy and the Job show which step is next.
+// crash between two of these steps, the copy and the Job show which step is next (kinds.Next).
 
 // stepsAtOnce bounds the steps of one reconciliation, because other clients may write at the same
 // time.
@@ -199,12 +199,12 @@ func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kind
 	return err
 }
 
-// jobSink receives the Jobs of the watch. Copies are not workloads: Reroll continues to recreate
+// jobHandler receives the Jobs of the watch. Copies are not workloads: Reroll continues to recreate
 // the Job of each copy that it finds. The Jobs that Reroll created for CronJobs arrive here, too.
-func (c *Controller) jobSink(s *sink, namespace string) *sink {
-	put, del, keep := s.put, s.del, s.keep
-	runs := c.runSink(namespace)
-	s.put = func(obj runtime.Object, live bool) {
+func (c *Controller) jobHandler(h *handler, namespace string) *handler {
+	put, del, keep := h.put, h.del, h.keep
+	runs := c.runHandler(namespace)
+	h.put = func(obj runtime.Object, live bool) {
 		job, ok := obj.(*batchv1.Job)
 		if !ok {
 			return
@@ -221,13 +221,13 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 		runs.put(obj, live)
 		put(obj, live)
 	}
-	s.del = func(name types.NamespacedName, version string) {
+	h.del = func(name types.NamespacedName, version string) {
 		runs.del(name, version)
 		del(name, version)
 		c.jobs.dropStuck(func(key workload.Key) bool { return key == jobKey(name.Namespace, name.Name) })
 		c.queueRecreated(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
-	s.keep = func(named map[types.NamespacedName]struct{}) {
+	h.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
 		absent := absentFrom(namespace, named)
@@ -236,7 +236,7 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 		})
 		c.queueRecreated(func(key workload.Key) bool { return in(namespace, key.Namespace) })
 	}
-	return s
+	return h
 }
 
 // putCopy stores a copy. A copy is never a workload, even if it cannot be read.

@@ -75,13 +75,13 @@ func (c *Controller) classFeeds() []feed {
 	return feeds
 }
 
-func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
+func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, h *handler) feed {
 	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
 	f := c.feed(kubeapi.Watched{
 		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Required: true, FieldSelector: c.opts.FieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
-	}, s)
-	return c.watchWherePresent(f, s, &presence{
+	}, h)
+	return c.watchWherePresent(f, h, &presence{
 		kind: k, namespace: namespace, everywhere: shared, use: kinds.Always,
 		verbs: "list, watch", without: "so rotations by the CSI driver roll nothing",
 	})
@@ -89,7 +89,7 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 
 // definitions receive the objects of the classes, whose annotations select the workloads that they
 // concern.
-func (c *Controller) definitions(namespace string) *sink {
+func (c *Controller) definitions(namespace string) *handler {
 	gone := func(key source.Key) {
 		if class, ok := c.classes.known[key]; ok && class.Undefine() {
 			c.putClass(class, nil, false)
@@ -99,7 +99,7 @@ func (c *Controller) definitions(namespace string) *sink {
 	keyOf := func(name types.NamespacedName) source.Key {
 		return source.Key{Kind: source.SecretProviderClass, Namespace: name.Namespace, Name: name.Name}
 	}
-	s := &sink{
+	h := &handler{
 		del: func(name types.NamespacedName, _ string) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *Controller) definitions(namespace string) *sink {
 			}
 		},
 	}
-	s.put = func(obj runtime.Object, live bool) {
+	h.put = func(obj runtime.Object, live bool) {
 		o, ok := obj.(*unstructured.Unstructured)
 		if !ok {
 			return
@@ -133,19 +133,19 @@ func (c *Controller) definitions(namespace string) *sink {
 		class := c.classes.of(key)
 		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
-			if now := class.Definition(); s.isChange(live) {
+			if now := class.Definition(); h.isChange(live) {
 				c.notifyOfClass(&before, &now)
 			}
 			c.putClass(class, nil, live)
 		}
 	}
-	return s
+	return h
 }
 
 // classReports receive what the driver reports about Pods.
-func (c *Controller) classReports(namespace string) *sink {
+func (c *Controller) classReports(namespace string) *handler {
 	feed := &classReportFeed{c: c, namespace: namespace, restored: map[types.NamespacedName]source.ClassReport{}}
-	return &sink{put: feed.put, del: feed.del, keep: feed.keep}
+	return &handler{put: feed.put, del: feed.del, keep: feed.keep}
 }
 
 // classReportFeed puts the statuses of one namespace, or of all.

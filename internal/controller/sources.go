@@ -42,8 +42,8 @@ func (c *Controller) sourceFeeds() []feed {
 	return feeds
 }
 
-func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
-	s := &sink{
+func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *handler {
+	h := &handler{
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := source.Key{Kind: k.Kind, Namespace: name.Namespace, Name: name.Name}
 			c.forgetSources(k.Kind, is(name))
@@ -54,7 +54,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 			c.enqueueAll(c.state.KeepSources(k.Kind, namespace, named), false)
 		},
 	}
-	s.put = func(obj runtime.Object, live bool) {
+	h.put = func(obj runtime.Object, live bool) {
 		if cm, ok := obj.(*corev1.ConfigMap); ok && cm.Name == metainfo.Name {
 			c.noteInstallation(cm)
 			c.noteFreeze(cm)
@@ -66,12 +66,12 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		if labelled, ok := obj.(metav1.Object); ok {
 			src = c.opts.Select(src, labelled.GetLabels())
 		}
-		if s.isChange(live) {
+		if h.isChange(live) {
 			c.notifyOfSource(&src)
 		}
 		c.enqueueAll(c.state.PutSource(src, live), live)
 	}
-	return s
+	return h
 }
 
 // forgetSources forgets what is kept beside the state of sources that no longer exist.

@@ -116,7 +116,7 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 	if err != nil {
 		return nil, err
 	}
-	s.jobSink().put(made, true)
+	s.jobHandler().put(made, true)
 	return made, nil
 }
 
@@ -126,7 +126,7 @@ func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key workload.Key, _ m
 	if err := s.server.Delete("jobs", inShop(key.Name)); err != nil {
 		return err
 	}
-	s.jobSink().del(inShop(key.Name), "")
+	s.jobHandler().del(inShop(key.Name), "")
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key,
 	s.wrote("patch " + key.Name)
 	obj, err := s.stage.Patch(ctx, kind, key, patch)
 	if err == nil && kind.Name == "Job" {
-		s.jobSink().put(obj, true)
+		s.jobHandler().put(obj, true)
 	}
 	return obj, err
 }
@@ -145,7 +145,9 @@ func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key workload.Key) (ru
 	return s.server.Get(kind.Resource.Resource, inShop(key.Name))
 }
 
-func (s *jobStage) jobSink() *sink { return s.Controller.jobSink(s.workloads(s.kinds["Job"], ""), "") }
+func (s *jobStage) jobHandler() *handler {
+	return s.Controller.jobHandler(s.workloads(s.kinds["Job"], ""), "")
+}
 
 func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
@@ -177,7 +179,7 @@ func (s *jobStage) run(name string, change func(*batchv1.Job)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.jobSink().put(made, false)
+	s.jobHandler().put(made, false)
 	s.play(3 * time.Second)
 }
 

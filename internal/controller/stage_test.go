@@ -208,9 +208,9 @@ func (s *stage) add(name string, live bool, mark string) {
 	s.deployments().put(made, live)
 }
 
-func (s *stage) configMaps() *sink { return s.sources(kubeapi.SourceKinds()[0], "") }
+func (s *stage) configMaps() *handler { return s.sources(kubeapi.SourceKinds()[0], "") }
 
-func (s *stage) deployments() *sink { return s.workloads(s.kinds["Deployment"], "") }
+func (s *stage) deployments() *handler { return s.workloads(s.kinds["Deployment"], "") }
 
 func (s *stage) edit(name, value string) {
 	s.Helper()

@@ -59,10 +59,10 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 
 // The Jobs of a CronJob are deleted after it, and their events are about no known workload.
 func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
-	for about, goes := range map[string]func(jobs *sink, job simapi.Object){
-		"its Job is collected": func(jobs *sink, job simapi.Object) { jobs.del(inShop(job.GetName()), "") },
-		"that was not seen":    func(jobs *sink, _ simapi.Object) { jobs.keep(map[types.NamespacedName]struct{}{}) },
-		"it waits for a finalizer": func(jobs *sink, job simapi.Object) {
+	for about, goes := range map[string]func(jobs *handler, job simapi.Object){
+		"its Job is collected": func(jobs *handler, job simapi.Object) { jobs.del(inShop(job.GetName()), "") },
+		"that was not seen":    func(jobs *handler, _ simapi.Object) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"it waits for a finalizer": func(jobs *handler, job simapi.Object) {
 			now := metav1.NewTime(time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC))
 			ended := job.(*batchv1.Job).DeepCopy()
 			ended.DeletionTimestamp, ended.ResourceVersion = &now, "1000"
@@ -84,7 +84,7 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.workloads(s.kinds["CronJob"], "").del(inShop("report"), "")
-			goes(s.jobSink(), job)
+			goes(s.jobHandler(), job)
 			if s.queue.Depth() != 0 || len(s.jobs.runs) != 0 {
 				t.Errorf("%d wait, %d are kept", s.queue.Depth(), len(s.jobs.runs))
 			}
@@ -98,24 +98,24 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	job := func(name string, annotations map[string]string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("u-" + name), ResourceVersion: "7", Annotations: annotations}}
 	}
-	for about, end := range map[string]func(jobs *sink){
-		"the copy last": func(jobs *sink) {
+	for about, end := range map[string]func(jobs *handler){
+		"the copy last": func(jobs *handler) {
 			jobs.del(inShop("load"), "")
 			jobs.del(inShop("load-0123456789"), "")
 		},
-		"the Job last": func(jobs *sink) {
+		"the Job last": func(jobs *handler) {
 			jobs.del(inShop("load-0123456789"), "")
 			jobs.del(inShop("load"), "")
 		},
-		"while the watch was broken": func(jobs *sink) { jobs.keep(map[types.NamespacedName]struct{}{}) },
-		"one while it was broken": func(jobs *sink) {
+		"while the watch was broken": func(jobs *handler) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"one while it was broken": func(jobs *handler) {
 			jobs.keep(map[types.NamespacedName]struct{}{inShop("load-0123456789"): {}})
 			jobs.del(inShop("load-0123456789"), "")
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			jobs := s.jobSink(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
+			jobs := s.jobHandler(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
 			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.put(job("load", nil), true)

@@ -234,20 +234,20 @@ func (c *Controller) unsuspendRun(ctx context.Context, w *workload.Workload, run
 // runFeed watches the Jobs that Reroll created, including those of an earlier leader.
 func (c *Controller) runFeed(namespace string) feed {
 	watched := kubeapi.Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: workload.RunLabel, NewList: kinds.Jobs().NewList}
-	return c.feed(watched, c.runSink(namespace))
+	return c.feed(watched, c.runHandler(namespace))
 }
 
-func (c *Controller) runSink(namespace string) *sink {
-	s := &sink{
+func (c *Controller) runHandler(namespace string) *handler {
+	h := &handler{
 		del:  func(name types.NamespacedName, _ string) { c.dropRun(name) },
 		keep: func(named map[types.NamespacedName]struct{}) { c.keepRuns(namespace, named) },
 	}
-	s.put = func(obj runtime.Object, _ bool) {
+	h.put = func(obj runtime.Object, _ bool) {
 		if r, ok := c.putRun(obj); ok && (r.Held || r.Ended) {
 			c.queueOwner(r.Of)
 		}
 	}
-	return s
+	return h
 }
 
 // putRun stores a Job that Reroll created.

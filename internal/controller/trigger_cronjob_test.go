@@ -138,7 +138,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.jobSink().put(held, true)
+			s.jobHandler().put(held, true)
 			s.refuses, s.failures = nil, nil
 			s.play(workqueue.LastRetry)
 			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "Job "+name) {
@@ -148,7 +148,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			if err := s.server.Delete("jobs", inShop(name)); err != nil {
 				t.Fatal(err)
 			}
-			s.jobSink().del(inShop(name), "")
+			s.jobHandler().del(inShop(name), "")
 			s.play(5 * time.Minute)
 			run, err := s.server.Get("jobs", inShop(name))
 			if err != nil || *run.(*batchv1.Job).Spec.Suspend {
@@ -199,7 +199,7 @@ func TestAJobThatAWebhookChangedIsReported(t *testing.T) {
 			if err := s.server.Delete("jobs", inShop(names[0])); err != nil {
 				t.Fatal(err)
 			}
-			s.jobSink().del(inShop(names[0]), "")
+			s.jobHandler().del(inShop(names[0]), "")
 			s.strips = nil
 			s.play(workqueue.LastRetry)
 			s.heard("when the rule is gone", "report reloaded")
@@ -222,17 +222,17 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	if err := s.server.Delete("jobs", inShop(late.Name)); err != nil {
 		t.Fatal(err)
 	}
-	s.jobSink().del(inShop(late.Name), "")
+	s.jobHandler().del(inShop(late.Name), "")
 	landed, err := s.server.Create(late, workload.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s.jobSink().put(landed, true)
+		s.jobHandler().put(landed, true)
 		s.play(time.Minute)
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
-	s.jobSink().del(inShop(late.Name), "")
+	s.jobHandler().del(inShop(late.Name), "")
 	if len(s.records) != 0 {
 		t.Errorf("%d are kept", len(s.records))
 	}

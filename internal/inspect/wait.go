@@ -53,7 +53,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 		done := sync.OnceFunc(whole.Done)
 		seen := sync.OnceFunc(func() { left.Add(-1); done() })
 		feed := &intake.Feed{
-			Open: c.Open(watched), Clock: clk, Sink: &sink{f, watched.String(), seen},
+			Open: c.Open(watched), Clock: clk, Handler: &handler{f, watched.String(), seen},
 			Failed: func(err error) {
 				switch {
 				case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
@@ -130,43 +130,43 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// sink receives the objects of one watch.
-type sink struct {
+// handler receives the objects of one watch.
+type handler struct {
 	*follower
 	resource string
 	seen     func()
 }
 
 // Put adds an object that is new or has changed.
-func (s *sink) Put(_ watch.EventType, obj runtime.Object, _ bool) {
-	s.note(func() { s.objects.Put(obj) })
+func (h *handler) Put(_ watch.EventType, obj runtime.Object, _ bool) {
+	h.note(func() { h.objects.Put(obj) })
 }
 
 // Delete removes a deleted object.
-func (s *sink) Delete(obj runtime.Object) {
+func (h *handler) Delete(obj runtime.Object) {
 	named, ok := obj.(interface {
 		GetNamespace() string
 		GetName() string
 	})
 	if ok {
-		s.note(func() {
-			s.objects.Delete(s.resource, types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()})
+		h.note(func() {
+			h.objects.Delete(h.resource, types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()})
 		})
 	}
 }
 
 // SnapshotComplete removes objects that no longer exist.
-func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
-	s.note(func() { s.objects.Keep(s.resource, named) })
-	s.seen()
+func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}) {
+	h.note(func() { h.objects.Keep(h.resource, named) })
+	h.seen()
 }
 
-func (s *sink) note(change func()) {
-	s.mu.Lock()
+func (h *handler) note(change func()) {
+	h.mu.Lock()
 	change()
-	s.mu.Unlock()
+	h.mu.Unlock()
 	select {
-	case s.changed <- struct{}{}:
+	case h.changed <- struct{}{}:
 	default:
 	}
 }

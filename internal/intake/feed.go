@@ -19,8 +19,8 @@ type Opener interface {
 	List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
 }
 
-// Sink receives the objects. Only one goroutine calls it.
-type Sink interface {
+// Handler receives the objects. Only one goroutine calls it.
+type Handler interface {
 	// Put receives an object that is new or may differ. Change is Modified for a MODIFIED event of
 	// a watch, and Added otherwise, because an object in a snapshot may have existed before.
 	// Live is true for an event of a watch without a gap since a complete snapshot, or since the
@@ -40,11 +40,11 @@ type Sink interface {
 	SnapshotComplete(names map[types.NamespacedName]struct{})
 }
 
-// Feed keeps a Sink up to date with one resource, in one namespace or in all.
+// Feed keeps a Handler up to date with one resource, in one namespace or in all.
 type Feed struct {
-	Open  Opener
-	Sink  Sink
-	Clock clock.Clock
+	Open    Opener
+	Handler Handler
+	Clock   clock.Clock
 	// Failed reports a failure before it is retried, and each failure once until a watch works
 	// again. May be nil.
 	Failed func(error)

@@ -47,7 +47,7 @@ func testMemory(t *testing.T, c *cluster.Cluster) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	s := &scale{t: t, done: cancel, base: held()}
-	(&Feed{Open: secretsIn(client, secrets.namespace), Sink: s, Clock: clock.RealClock{}, Failed: func(err error) { t.Error(err) }}).Run(ctx)
+	(&Feed{Open: secretsIn(client, secrets.namespace), Handler: s, Clock: clock.RealClock{}, Failed: func(err error) { t.Error(err) }}).Run(ctx)
 	if s.objects != n {
 		t.Fatalf("%d Secrets arrived, want %d", s.objects, n)
 	}
@@ -58,7 +58,7 @@ func testMemory(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// scale is a Sink that hashes what it gets and weighs the heap now and then.
+// scale is a Handler that hashes what it gets and weighs the heap now and then.
 type scale struct {
 	t       *testing.T
 	done    func()

@@ -39,7 +39,7 @@ func (f *Feed) byPages(ctx context.Context) error {
 				return err
 			}
 			seen[nameOf(m)] = struct{}{}
-			f.Sink.Put(watch.Added, obj, false)
+			f.Handler.Put(watch.Added, obj, false)
 			f.raise(m.GetResourceVersion())
 			return nil
 		})

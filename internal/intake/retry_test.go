@@ -201,7 +201,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		feed := s.feed(clock.RealClock{})
-		feed.Sink = stopAt{s, cancel}
+		feed.Handler = stopAt{s, cancel}
 		go func() {
 			defer close(ended)
 			feed.Run(ctx)

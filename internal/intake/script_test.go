@@ -26,7 +26,7 @@ import (
 )
 
 // script is an API server that answers one request after the other with what it was given, and the
-// Sink of the feed that asks. Both write down what happens, in one transcript. When the answers are
+// Handler of the feed that asks. Both write down what happens, in one transcript. When the answers are
 // used up, it answers no more.
 type script struct {
 	t       *testing.T
@@ -66,7 +66,7 @@ func play(t *testing.T, lasts time.Duration, answers ...answer) *script {
 }
 
 func (s *script) feed(c clock.Clock) *Feed {
-	return &Feed{Open: s, Sink: s, Clock: c, Failed: func(err error) { s.note("failed: " + err.Error()) }}
+	return &Feed{Open: s, Handler: s, Clock: c, Failed: func(err error) { s.note("failed: " + err.Error()) }}
 }
 
 func (s *script) note(line string) {

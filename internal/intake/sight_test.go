@@ -156,7 +156,7 @@ func watchBy(t *testing.T, open Opener) *sight {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		(&Feed{Open: open, Sink: s, Clock: clock.RealClock{}, Failed: s.fail}).Run(ctx)
+		(&Feed{Open: open, Handler: s, Clock: clock.RealClock{}, Failed: s.fail}).Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -86,9 +86,9 @@ func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.Sink.Put(event.Type, event.Object, live)
+		f.Handler.Put(event.Type, event.Object, live)
 	case watch.Deleted:
-		f.Sink.Delete(event.Object)
+		f.Handler.Delete(event.Object)
 	case watch.Bookmark: // contains only a version
 	default:
 		return nil, fmt.Errorf("read a watch event: its type %q is unknown", event.Type)

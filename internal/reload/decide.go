@@ -31,7 +31,8 @@ type Concern struct {
 	Uses []workload.Use
 }
 
-// Facts are the input of a decision.
+// Facts are the input of a decision. There are many fields because Decide gets nothing else: no
+// client and no clock.
 type Facts struct {
 	Settings
 	Installation
@@ -68,7 +69,8 @@ type Facts struct {
 	lookups *lookups
 }
 
-// Settings are the settings that decide about a workload.
+// Settings are the settings that decide about a workload. There are many fields because most are
+// flags, with what the annotations of the namespace set.
 type Settings struct {
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool

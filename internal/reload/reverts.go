@@ -3,6 +3,7 @@ package reload
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/ledger"
@@ -79,6 +80,36 @@ func (r *Revert) Name() string {
 		return operator
 	}
 	return cmp.Or(string(tool), unknownWriter)
+}
+
+// A reverted mark is found in two steps: mayBeReverted compares the marks with the ledger, and kept
+// asks mayBeOlder whether a Pod from before the data runs. Then afterRevert decides.
+
+// mayBeOlder reports whether a Pod may be from before the data in the ledger.
+func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
+	if f.unlisted(pods) {
+		return edited(c)
+	}
+	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
+}
+
+// mayBeReverted reports whether the Pods may be others than the ledger describes.
+func (f *Facts) mayBeReverted(base base) bool {
+	step := base.ledger.Step
+	switch {
+	case f.Workload.Runs != nil:
+		return false // no Pod of an earlier run is kept
+	case base.err != nil, base.ledger.Marks == f.Workload.Marks.DigestAfter(step):
+		return false // the latest reload has started all Pods of a template with these marks
+	case f.Seen.Returned:
+		return true
+	default:
+		// Our marks were removed while no controller watched, or by a restart, which no template
+		// shows. Or the rollout of another client was reverted while no controller watched.
+		unseen := f.Seen.Template == 0 && slices.Contains(base.ledger.Superseded, f.Workload.Revision())
+		unseen = unseen || (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero()
+		return unseen && f.Seen.Trusted != f.Workload.MarksDigest()
+	}
 }
 
 // afterRevert decides on Pods that are older than the data although the workload was rolled with

@@ -19,7 +19,8 @@ type payload struct {
 	body        []byte
 }
 
-// alertFormatOf returns the format of a sink, or plain text for any other name.
+// alertFormatOf returns the format of a sink, or plain text for any other name. To add a sink, add
+// its name in config.Alerts, too, which reads ALERT_SINK.
 func alertFormatOf(sink string) alertFormat {
 	switch sink {
 	case "slack":

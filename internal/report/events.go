@@ -32,6 +32,20 @@ const (
 	maxPending = 2500
 )
 
+// The reasons of the events about reloads and rollouts; package notice has all others. They never
+// change, because users filter by them.
+const (
+	reloadedReason = "Reloaded"
+	// rolledReason means that no Pod from before the reload remains.
+	rolledReason = "Rolled"
+	// notRolledReason means that Pods were not replaced, for a reason that a user can often remove.
+	notRolledReason = "NotRolled"
+	// revertedReason means that a mark was removed, and that the workload was rolled with another
+	// mark.
+	revertedReason   = "Reverted"
+	reloadFailReason = "ReloadFail"
+)
+
 // Events publishes events in the background, one request each.
 type Events struct {
 	client   clientset.Interface

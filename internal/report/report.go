@@ -62,7 +62,7 @@ func (r *Report) Reloaded(w *workload.Workload, d reload.Decision, took time.Dur
 	r.log.Info(fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'; updated '%s' of type '%s' in namespace '%s'",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
 	r.metrics.reloaded(w.Key, true, took)
-	r.events.publish(notice.Workload(w), normal, "Reloaded", fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
+	r.events.publish(notice.Workload(w), normal, reloadedReason, fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
 	r.alerts.add(alert{text: say("Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace)})
@@ -129,7 +129,7 @@ func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retr
 	if again {
 		return
 	}
-	r.events.publish(notice.Workload(w), warning, "ReloadFail", fmt.Sprintf("Update for '%s' of type '%s' in namespace '%s' failed with error %v",
+	r.events.publish(notice.Workload(w), warning, reloadFailReason, fmt.Sprintf("Update for '%s' of type '%s' in namespace '%s' failed with error %v",
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, err))
 }
 

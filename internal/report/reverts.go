@@ -15,14 +15,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The reasons of the events about removed marks.
-const (
-	// reverted means that a mark was removed, and that the workload was rolled with another mark.
-	reverted = "Reverted"
-	// notRolled means that Pods were not replaced, for a reason that a user can often remove.
-	notRolled = "NotRolled"
-)
-
 // Reverted is called when another client removed our mark while Pods with the previous data remain.
 // The text distinguishes proof from probability.
 func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
@@ -35,11 +27,11 @@ func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	}
 	r.events.publish(notice.Workload(w), warning, revertReason(d), text)
 	switch revertReason(d) {
-	case notRolled:
+	case notRolledReason:
 		r.metrics.notRolled(rollout.CauseReverted)
 		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s still use the previous %s *%s*",
 			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), ours(v.Source.Kind.String()), v.Source.Name)})
-	case reverted:
+	case revertedReason:
 		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s still used the previous %s *%s*",
 			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), ours(v.Source.Kind.String()), v.Source.Name)})
 	}
@@ -60,11 +52,11 @@ func by(v *reload.Revert) phrase {
 func revertReason(d reload.Decision) string {
 	switch {
 	case d.Action == reload.Reload:
-		return reverted
+		return revertedReason
 	case d.Action == reload.Record && !d.Reverted.Final:
 		return notice.OtherController
 	default:
-		return notRolled
+		return notRolledReason
 	}
 }
 

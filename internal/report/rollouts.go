@@ -12,9 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// rolledReason is the reason of the event about a completed rollout.
-const rolledReason = "Rolled"
-
 // maxDetail bounds text from a status, so that the end of the sentence fits.
 const maxDetail = 300
 
@@ -35,7 +32,7 @@ func (r *Report) NotRolled(w *workload.Workload, o rollout.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
 	r.log.Warn("Not rolled: "+text.String(), "workload", w.Key.String(), "cause", string(o.Cause))
-	r.events.publish(notice.Workload(w), warning, notRolled, capitalized(text.String()))
+	r.events.publish(notice.Workload(w), warning, notRolledReason, capitalized(text.String()))
 	r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s",
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, text)})
 }

@@ -156,7 +156,7 @@ func drawn() []mutation {
 		},
 		{
 			what: "Jobs: one that two late requests create starts again",
-			file: "internal/kinds/job_copy.go",
+			file: "internal/kinds/recreate_job.go",
 			from: "job.DeletionTimestamp == nil && c.deletes() && IsHeld(job)", to: "job.DeletionTimestamp == nil && IsHeld(job)",
 			in: "./internal/kinds", tests: "^TestTheNextStepFollowsFromWhatIsThere$",
 		},

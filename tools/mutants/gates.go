@@ -134,7 +134,7 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: a consent is for any data",
-			file: "internal/gate/settings.go",
+			file: "internal/gate/wave_settings.go",
 			from: "own.Resumed == src.Digest.String()", to: "own.Resumed != \"x\"",
 			in: controller, tests: "^TestAConsentIsForOneContent$",
 		},

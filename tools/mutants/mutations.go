@@ -54,7 +54,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot that broke off counts as whole",
 			file: "internal/intake/snapshot.go",
-			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Sink.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
+			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Handler.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
 			in: intake, tests: "^TestSnapshots$",
 		},
 		{
@@ -215,7 +215,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "a restart that was taken away is not noticed",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/reverts.go",
 			from: "(f.Seen.Template == 0 || step.Restarts())", to: "f.Seen.Template == 0",
 			in: core, tests: "^Test",
 		},

@@ -29,7 +29,8 @@ type Key struct {
 	newSigner func() hash.Hash
 }
 
-// NewKey derives a key from at least 32 random bytes, and does not keep those bytes.
+// NewKey derives a key from at least 32 random bytes, and does not keep those bytes. The controller
+// makes them once for each installation, and keeps them in a Secret (controller.LoadDigestKey).
 func NewKey(random []byte) (Key, error) {
 	if len(random) < minDigestKey {
 		return Key{}, fmt.Errorf("digest key has %d bytes, must have at least %d", len(random), minDigestKey)

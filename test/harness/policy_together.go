@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +47,11 @@ func (m *Manifest) Together() error {
 		t.objects = append(t.objects, obj.DeepCopy())
 	}
 	t.name = "together-" + hex.EncodeToString(sum.Sum(nil)[:6])
-	if err := t.generalize(m.namespace, m.account); err != nil {
+	grants, err := m.Grants()
+	if err != nil {
+		return err
+	}
+	if err := t.generalize(m.namespace, m.account, grants); err != nil {
 		return err
 	}
 	m.together = t
@@ -55,7 +60,7 @@ func (m *Manifest) Together() error {
 
 // generalize makes the policies about the account of that name in each namespace with the label.
 // What has no namespace may be asked for by the account of any.
-func (t *together) generalize(namespace, account string) error {
+func (t *together) generalize(namespace, account string, grants []Grant) error {
 	const of = "system:serviceaccount:"
 	one := fmt.Sprintf("%q", of+namespace+":"+account)
 	each := fmt.Sprintf(`(%q + (request.?namespace.orValue("") != "" ? request.namespace : request.userInfo.username.replace(%q, "").replace(%q, "")) + %q)`,
@@ -66,11 +71,41 @@ func (t *together) generalize(namespace, account string) error {
 			return fmt.Errorf("no condition of the policy %s is about %s", obj.GetName(), one)
 		}
 		rename(obj, namespace, t.name)
-		if obj.GetKind() == bindingKind {
-			bindTo(obj, policyLabel, t.name)
+		if obj.GetKind() != bindingKind {
+			continue
+		}
+		bindTo(obj, policyLabel, t.name)
+		matched := obj.Object["spec"].(map[string]any)["matchResources"].(map[string]any)
+		switch {
+		case strings.Contains(obj.GetName(), Approvals):
+			matched["excludeResourceRules"] = []any{rule("*", "*/status")} // nobody approves there here
+		case !strings.Contains(obj.GetName(), OwnJobs):
+			matched["resourceRules"] = writes(grants)
 		}
 	}
 	return nil
+}
+
+// writes are rules for what an account has a permission to write, and for what everybody has. The
+// API server refuses all else before it asks a policy about the account. It would ask about each
+// write of Kubernetes itself, which are most, and has to convert the object for that.
+func writes(grants []Grant) []any {
+	resources := map[string][]any{"authorization.k8s.io": {"*"}, "authentication.k8s.io": {"*"}}
+	for _, g := range grants {
+		read := slices.Contains([]string{"get", "list", "watch"}, g.Verb)
+		if !read && !slices.Contains(resources[g.Group], any(g.Resource)) {
+			resources[g.Group] = append(resources[g.Group], g.Resource)
+		}
+	}
+	var rules []any
+	for _, group := range slices.Sorted(maps.Keys(resources)) {
+		rules = append(rules, rule(group, resources[group]...))
+	}
+	return rules
+}
+
+func rule(group string, resources ...any) map[string]any {
+	return map[string]any{"apiGroups": []any{group}, "apiVersions": []any{"*"}, "resources": resources, "operations": []any{"*"}, "scope": "*"}
 }
 
 // guardTogether puts the namespace under the policy, which the first of them applies.

@@ -131,17 +131,15 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 .PHONY: check test lint verify test-image test-node lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint suite ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
-	REROLL_BASE=1 REROLL_HISTORIES=150 $(TEST) -timeout 10m $(call parts,$(UNITS),2)
+	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=150
 
 test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
-	@# 1,000 histories of each kind, because all of them take minutes; and some of them below with the race detector, under
-	@# which they take four times as long. Without REROLL_BASE a run draws fresh ones; the failures that are
-	@# open are listed for this base.
-	REROLL_BASE=1 $(if $(all),,REROLL_HISTORIES=1000) $(TEST) -count=1 -timeout 20m -run Histories ./internal/controller
-	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time. The histories on a real
-	@# API server are the first six of make histories: twenty cost half as much as all scenarios.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_HISTORIES=150 REROLL_REAL_HISTORIES=6 $(TEST) -timeout 1h $(call parts,$(PACKAGES),2)
+	@# Beside 150 histories with the race detector, 1,000 of each kind without, because all of them take minutes. Without
+	@# REROLL_BASE a run draws fresh ones; the failures that are open are listed for this base. The histories on a real API
+	@# server are the first six of make histories: twenty cost half as much as all scenarios.
+	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=6 $(TEST) -timeout 1h $(call parts,$(PACKAGES),2) REROLL_HISTORIES=150 \
+		-- -run Histories $(if $(all),,REROLL_HISTORIES=1000) ./internal/controller
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -4,6 +4,8 @@
 //
 //	suite [arguments of go test]
 //	suite [arguments of each] -- [of one go test] -- [of another at the same time] ...
+//
+// An argument NAME=value is a variable for what is run.
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -120,9 +123,12 @@ func goTests(self, measured string, runs [][]string, report *report, errs io.Wri
 }
 
 func start(self, measured string, args []string, errs io.Writer) (*exec.Cmd, io.Reader, error) {
+	isVariable := regexp.MustCompile(`^[A-Z_]+=`).MatchString
+	variables := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !isVariable(arg) })
+	args = slices.DeleteFunc(slices.Clone(args), isVariable)
 	// The flag is read as a shell would, in which a path may be quoted.
 	test := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json", fmt.Sprintf("-exec='%s' %s", self, asMeter)}, args...)...) //nolint:gosec // whoever runs this may run anything
-	test.Env = append(os.Environ(), meterInto+"="+measured)
+	test.Env = append(append(os.Environ(), meterInto+"="+measured), variables...)
 	test.Stderr = errs
 	events, err := test.StdoutPipe()
 	if err != nil {

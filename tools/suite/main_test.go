@@ -76,14 +76,14 @@ func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
 
 func TestEachRunHasItsOwnArguments(t *testing.T) {
 	body := func(pkg string) string {
-		return "package " + pkg + "\n\nimport (\n\"testing\"\n\"time\"\n)\n\nfunc TestOne(t *testing.T) { time.Sleep(10 * time.Millisecond) }\n\nfunc TestOther(t *testing.T) { t.Error(\"this is wrong\") }\n"
+		return "package " + pkg + "\n\nimport (\n\"os\"\n\"testing\"\n)\n\nfunc TestOne(t *testing.T) { if os.Getenv(\"OF_ONE\") == \"\" { t.Error(\"it has no variable\") } }\n\nfunc TestOther(t *testing.T) { t.Error(\"it has\" + os.Getenv(\"OF_ONE\")) }\n"
 	}
 	files := map[string]string{"a/a_test.go": body("a"), "b/b_test.go": body("b")}
-	out, code := tried(t, files, "-count=1", "--", "-run=One", "./a", "--", "-run=Other", "./b")
+	out, code := tried(t, files, "-count=1", "--", "OF_ONE=1", "-run=One", "./a", "--", "-run=Other", "./b")
 	if code == 0 {
 		t.Error("exit code 0")
 	}
-	for _, want := range []string{"ok  \texample.test/tried/a", "s  example.test/tried/a TestOne\n", "FAIL\texample.test/tried/b", "--- FAIL: TestOther"} {
+	for _, want := range []string{"ok  \texample.test/tried/a", "s  example.test/tried/a TestOne\n", "FAIL\texample.test/tried/b", "--- FAIL: TestOther", "it has\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}

@@ -38,14 +38,24 @@ MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql $(patsubst
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
-FIRST = ./test/scenarios ./test/faults ./internal/intake
-# These start a Kubernetes, or use what is built for one, or wait for minutes.
-ON_A_CLUSTER = /internal/intake /internal/lease /test/chart /test/cluster /test/demo /test/docs /test/edges /test/faults /test/gitops /test/harness /test/image /test/lease /test/node /test/release /test/permissions /test/scenarios /test/simapi /test/stage /test/stamp
 APART = ./test/edges ./test/lease ./test/permissions ./test/demo ./test/chart ./test/docs
-PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/node -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
+FIRST = ./test/scenarios ./test/faults ./internal/intake
+ALL_PACKAGES = $(patsubst github.com/reroll-dev/reroll/%,./%,$(shell $(GO) list ./...))
+PACKAGES = $(FIRST) $(filter-out $(FIRST) $(APART) ./test/image ./test/node ./test/release ./test/gitops%,$(ALL_PACKAGES))
+# These start a Kubernetes, or use what is built for one, or wait for minutes.
+ON_A_CLUSTER = ./test/harness ./test/cluster% ./test/scenarios ./test/faults ./test/simapi ./test/stage ./test/stamp ./internal/intake ./internal/lease
+UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
+# The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
+# cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
+SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync|\.Go\b' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
+# A few tests measure how time grows, and are left out of what is built with the race detector.
+GROWING = ./internal/cli ./internal/stamp
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost.
 TEST = GOGC=400 GO='$(GO)' bin/suite
+RACE =
+# These are two runs of go test at the same time.
+parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(GROWING) -- -p $(2) -race $(filter $(SIDE_BY_SIDE),$(1))
 N = 200
 
 ##@ See it
@@ -120,17 +130,16 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 ##@ Check
 .PHONY: check test lint verify test-image test-node lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
-check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
-	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
+check: build cgo lint suite ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
+	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=150
 
 test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
-	@# 1,000 histories of each kind, because all of them take minutes; and some of them below with the race detector, under
-	@# which they take four times as long. Without REROLL_BASE a run draws fresh ones.
-	REROLL_BASE=1 $(if $(all),,REROLL_HISTORIES=1000) $(TEST) -count=1 -timeout 20m -run Histories ./internal/controller
-	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time. The histories on a real
-	@# API server are the first six of make histories: twenty cost half as much as all scenarios.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_HISTORIES=150 REROLL_REAL_HISTORIES=6 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
+	@# Beside 150 histories with the race detector, 1,000 of each kind without, because all of them take minutes. Without
+	@# REROLL_BASE a run draws fresh ones. The histories on a real API server are the first six of make histories: twenty
+	@# cost half as much as all scenarios.
+	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=6 $(TEST) -timeout 1h $(call parts,$(PACKAGES),2) REROLL_HISTORIES=150 \
+		-- -run Histories $(if $(all),,REROLL_HISTORIES=1000) ./internal/controller
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -147,7 +156,7 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 		[ -z "$$changed" ] || { git --no-pager diff -- deploy test/scenarios/testdata docs/reference/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
-	$(GO) test -race -count=1 -timeout 10m ./test/image
+	$(GO) test $(RACE) -count=1 -timeout 10m ./test/image
 
 test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes
@@ -166,15 +175,15 @@ test-release: preflight bin/helm ## Two clones make the same release, one of the
 test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
-	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) -race -count=1 -timeout 30m $(APART)
+	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) $(RACE) -count=1 -timeout 30m $(APART)
 
 test-oldest: linux build cgo suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
-	THROWAWAY_KUBERNETES=$(OLDEST) $(TEST) -race -count=1 -timeout 1h ./test/scenarios
+	THROWAWAY_KUBERNETES=$(OLDEST) $(TEST) $(RACE) -count=1 -timeout 1h ./test/scenarios
 
 test-gitops: linux build cgo suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
-	$(TEST) -race -count=1 -timeout 40m ./test/gitops/...
+	$(TEST) $(RACE) -count=1 -timeout 40m ./test/gitops/...
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
@@ -183,9 +192,9 @@ histories: cgo ## Faults and kills drawn at random, between the controller and a
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants
 
-nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, and 500 on a real API server
+nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.
-	@failed=; for each in mutants fresh-histories "histories N=500"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+	@failed=; for each in mutants fresh-histories "histories N=500" "test RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:

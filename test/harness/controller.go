@@ -32,6 +32,11 @@ func (n *Namespace) Install(ctx context.Context, m *Manifest, binary string) (*I
 			return nil, fmt.Errorf("install the controller: %s %s: %w", obj.GetKind(), obj.GetName(), err)
 		}
 	}
+	if m.together != nil {
+		if err := n.guardTogether(ctx, m.together); err != nil {
+			return nil, fmt.Errorf("install the controller: %w", err)
+		}
+	}
 	if m.guarded {
 		if err := n.awaitGuard(ctx, m.account); err != nil {
 			return nil, fmt.Errorf("install the controller: %w", err)

@@ -41,6 +41,7 @@ type Harness struct {
 
 	cluster Cluster
 	clients clients
+	guards  guards
 
 	mu         sync.Mutex
 	namespaces map[string]bool // that were made by this harness
@@ -70,7 +71,7 @@ func New(c Cluster) (*Harness, error) {
 		return nil, fmt.Errorf("make a client for the cluster: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery()))
-	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}, namespaces: map[string]bool{}}, nil
+	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}, guards: guards{applied: map[string]bool{}}, namespaces: map[string]bool{}}, nil
 }
 
 // AwaitKind returns when the cluster says that it serves a resource, given in the plural. Otherwise

@@ -24,6 +24,7 @@ type Manifest struct {
 	namespace string
 	run       corev1.Container
 	guarded   bool // by the admission policy
+	together  *together
 }
 
 // ReadManifest reads a file of YAML documents with one Deployment among them.
@@ -128,6 +129,9 @@ func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 	var moved []*unstructured.Unstructured
 	alone := !slices.ContainsFunc(m.objects, beyondNamespaces)
 	for _, obj := range m.objects {
+		if m.together != nil && isPolicy(obj) {
+			continue
+		}
 		obj = obj.DeepCopy()
 		switch {
 		case isPolicy(obj):

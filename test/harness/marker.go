@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // How can a test tell that nothing happens? Not by waiting for some seconds. Each namespace has
@@ -83,20 +84,19 @@ func (n *Namespace) Mark(ctx context.Context) error {
 
 // Quiet returns when the running controller has decided on everything that happened before.
 func (n *Namespace) Quiet(ctx context.Context) error {
-	present, err := n.presentMarkers(ctx)
-	if err != nil {
-		return err
-	}
-	for _, marker := range present {
-		if err := Await(ctx, "the controller to note what "+marker.String()+" runs with, and the observer to see it", func(ctx context.Context) error {
-			obj, err := n.Get(ctx, marker)
-			if err != nil {
-				return err
-			}
-			return errors.Join(adopted(obj), n.Observer.hasSeen(obj))
-		}); err != nil {
+	var present []Ref
+	if err := Await(ctx, "the controller to note what the markers run with, and the observer to see it", func(ctx context.Context) error {
+		sets, err := n.markersNow(ctx)
+		if err != nil {
 			return err
 		}
+		present = refs(sets)
+		for i := range sets {
+			err = errors.Join(err, adopted(&sets[i]), n.Observer.hasSeen(&sets[i]))
+		}
+		return err
+	}); err != nil {
+		return err
 	}
 	if err := n.caughtUp(ctx); err != nil {
 		return err
@@ -107,11 +107,11 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 // QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on
 // a marker, by what it does instead.
 func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error)) error {
-	present, err := n.presentMarkers(ctx)
+	sets, err := n.markersNow(ctx)
 	if err != nil {
 		return err
 	}
-	return n.markerRounds(ctx, present, decided)
+	return n.markerRounds(ctx, refs(sets), decided)
 }
 
 func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided func(Ref) (int, error)) error {
@@ -123,21 +123,24 @@ func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided fun
 	return nil
 }
 
-func (n *Namespace) presentMarkers(ctx context.Context) ([]Ref, error) {
-	var present []Ref
-	for _, name := range markers() {
-		marker := Ref{Kind: "statefulset", Name: name}
-		switch _, err := n.Get(ctx, marker); {
-		case err == nil:
-			present = append(present, marker)
-		case !apierrors.IsNotFound(err):
-			return nil, err
-		}
+// markersNow are those that are there. That there is none is final.
+func (n *Namespace) markersNow(ctx context.Context) ([]appsv1.StatefulSet, error) {
+	list, err := n.clients.typed.AppsV1().StatefulSets(n.Name).List(ctx, metav1.ListOptions{LabelSelector: markerLabel})
+	if err != nil {
+		return nil, err
 	}
-	if len(present) == 0 {
-		return nil, fmt.Errorf("there is no marker in namespace %s to show that the controller is done", n.Name)
+	if len(list.Items) == 0 {
+		return nil, final{fmt.Errorf("there is no marker in namespace %s to show that the controller is done", n.Name)}
 	}
-	return present, nil
+	return list.Items, nil
+}
+
+func refs(markers []appsv1.StatefulSet) []Ref {
+	var all []Ref
+	for i := range markers {
+		all = append(all, Ref{Kind: "statefulset", Name: markers[i].Name})
+	}
+	return all
 }
 
 func (n *Namespace) markerRound(ctx context.Context, present []Ref, decided func(Ref) (int, error)) error {

@@ -146,7 +146,7 @@ func TestQuietDoesNotEditAMarkerThatTheControllerDoesNotKnowYet(t *testing.T) {
 		err = n.Quiet(short)
 		cancel()
 	}
-	wantError(t, err, "to note what statefulset/marker-secret runs with", "no annotation reroll.dev/ledger yet")
+	wantError(t, err, "to note what the markers run with", "marker-secret has no annotation reroll.dev/ledger yet")
 	for _, source := range []string{"configmap/" + configMapMarker, "secret/" + secretMarker} {
 		obj, err := n.Get(t.Context(), ref(t, source))
 		must(t, err)

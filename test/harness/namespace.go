@@ -19,6 +19,7 @@ type Namespace struct {
 
 	cluster Cluster
 	clients clients
+	guards  *guards
 	round   int // of the markers
 	// argoRollouts reports whether there may be Rollouts, and that their controller runs.
 	argoRollouts bool
@@ -63,7 +64,7 @@ func (h *Harness) namespace(name string) *Namespace {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.namespaces[name] = true
-	return &Namespace{Name: name, cluster: h.cluster, clients: h.clients, argoRollouts: h.ArgoRollouts}
+	return &Namespace{Name: name, cluster: h.cluster, clients: h.clients, guards: &h.guards, argoRollouts: h.ArgoRollouts}
 }
 
 func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*Namespace, error) {

@@ -58,27 +58,44 @@ func isPolicy(obj *unstructured.Unstructured) bool {
 // namespace. If the account has permissions in that one alone, the API server is spared to ask the
 // policy about all other namespaces.
 func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
+	rename(obj, from, to)
+	// Of Jobs and approvals it is about all accounts, and other installations create such Jobs in other
+	// namespaces.
+	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs) || strings.Contains(obj.GetName(), Approvals)) {
+		bindTo(obj, corev1.LabelMetadataName, to)
+	}
+	replaceInConditions(obj, "system:serviceaccount:"+from+":", "system:serviceaccount:"+to+":")
+}
+
+// rename puts something else in the place of the namespace at the end of a name.
+func rename(obj *unstructured.Unstructured, from, to string) {
 	move := func(name string) string { return strings.TrimSuffix(name, "."+from) + "." + to }
 	obj.SetName(move(obj.GetName()))
 	if policy, found, _ := unstructured.NestedString(obj.Object, "spec", "policyName"); found {
 		obj.Object["spec"].(map[string]any)["policyName"] = move(policy)
 	}
+}
+
+// replaceInConditions reports whether there was something to replace.
+func replaceInConditions(obj *unstructured.Unstructured, from, to string) (replaced bool) {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "matchConditions")
 	for _, c := range conditions {
 		if condition, ok := c.(map[string]any); ok {
 			expression, _ := condition["expression"].(string)
-			condition["expression"] = strings.ReplaceAll(expression, "system:serviceaccount:"+from+":", "system:serviceaccount:"+to+":")
+			replaced = replaced || strings.Contains(expression, from)
+			condition["expression"] = strings.ReplaceAll(expression, from, to)
 		}
 	}
 	if len(conditions) > 0 {
 		obj.Object["spec"].(map[string]any)["matchConditions"] = conditions
 	}
-	// Of Jobs and approvals it is about all accounts, and other installations create such Jobs in other
-	// namespaces.
-	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs) || strings.Contains(obj.GetName(), Approvals)) {
-		obj.Object["spec"].(map[string]any)["matchResources"] = map[string]any{
-			"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: to}},
-		}
+	return replaced
+}
+
+// bindTo restricts a binding to namespaces with this label.
+func bindTo(binding *unstructured.Unstructured, label, value string) {
+	binding.Object["spec"].(map[string]any)["matchResources"] = map[string]any{
+		"namespaceSelector": map[string]any{"matchLabels": map[string]any{label: value}},
 	}
 }
 
@@ -94,26 +111,6 @@ func (m *Manifest) UnguardJobs() {
 	m.objects = slices.DeleteFunc(m.objects, func(obj *unstructured.Unstructured) bool {
 		return isPolicy(obj) && strings.Contains(obj.GetName(), OwnJobs)
 	})
-}
-
-// TakePolicyAway deletes the admission policy that came with a controller, which has ended. As long
-// as one stands, the API server asks it about every write to the cluster, and those of a hundred
-// tests together cost it more than all else.
-func (n *Namespace) TakePolicyAway(ctx context.Context, m *Manifest) error {
-	for _, obj := range m.objectsFor(n.Name) {
-		if !isPolicy(obj) {
-			continue
-		}
-		gvk := obj.GroupVersionKind()
-		resource, err := n.resource(gvk.GroupKind(), gvk.Version)
-		if err == nil {
-			err = resource.Delete(ctx, obj.GetName(), metav1.DeleteOptions{})
-		}
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("take %s %s away: %w", obj.GetKind(), obj.GetName(), err)
-		}
-	}
-	return nil
 }
 
 // As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its

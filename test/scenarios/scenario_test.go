@@ -194,9 +194,6 @@ func (s *scenario) end(t testscript.T) {
 	if s.running {
 		err = errors.Join(s.stop(ctx), s.sentRight())
 	}
-	if s.installation != nil {
-		err = errors.Join(err, s.ns.TakePolicyAway(ctx, s.setting.manifest))
-	}
 	if err != nil && !s.failed {
 		t.Fatal(fmt.Sprintf("at the end of the scenario: %v\n\n%s", err, s.report()))
 	}

@@ -58,20 +58,20 @@ func shippedManifest(path func() (string, error), read func(string) (*harness.Ma
 		return nil, err
 	}
 	served, err := cluster.ServesAdmissionPolicies()
-	switch {
-	case err != nil:
-		return nil, err
-	case !served:
-		m.Unguard()
-		return m, nil
-	case m.Guarded():
-		return m, nil
-	}
-	policy, err := harness.ShippedPolicy()
 	if err != nil {
 		return nil, err
 	}
-	return m, m.Guard(policy)
+	if !served {
+		m.Unguard()
+		return m, nil
+	}
+	if !m.Guarded() {
+		policy, err := harness.ShippedPolicy()
+		if err := errors.Join(err, m.Guard(policy)); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.Together()
 }
 
 func TestScenarios(t *testing.T) {

@@ -3,6 +3,9 @@
 // time of each package. What nobody sees grow does grow.
 //
 //	suite [arguments of go test]
+//	suite [arguments of each] -- [of one go test] -- [of another at the same time] ...
+//
+// An argument NAME=value is a variable for what is run.
 package main
 
 import (
@@ -17,6 +20,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/reroll-dev/reroll/test/cluster"
@@ -58,7 +64,7 @@ func run(args []string, out, errs io.Writer) (int, error) {
 		return 0, err
 	}
 	report := newReport(out)
-	code, err := goTest(self, measured, args, report, errs)
+	code, err := goTests(self, measured, apart(args), report, errs)
 	lent, lendErr := lender.Close()
 	if err := errors.Join(err, lendErr); err != nil {
 		return 0, err
@@ -77,21 +83,62 @@ func run(args []string, out, errs io.Writer) (int, error) {
 // socketIn is where test binaries borrow the cluster.
 func socketIn(measured string) string { return filepath.Join(measured, "cluster") }
 
-// goTest returns the exit code of go test.
-func goTest(self, measured string, args []string, report *report, errs io.Writer) (int, error) {
+// apart are the arguments of each go test.
+func apart(args []string) [][]string {
+	const end = "--"
+	var runs [][]string
+	at := slices.Index(args, end)
+	if at < 0 {
+		return [][]string{args}
+	}
+	common, rest := args[:at], args[at:]
+	for len(rest) > 0 {
+		rest = rest[1:]
+		next := slices.Index(rest, end)
+		if next < 0 {
+			next = len(rest)
+		}
+		runs = append(runs, slices.Concat(common, rest[:next]))
+		rest = rest[next:]
+	}
+	return runs
+}
+
+// goTests runs each go test at the same time, and returns the highest of their exit codes.
+func goTests(self, measured string, runs [][]string, report *report, errs io.Writer) (int, error) {
+	codes, failed := make([]int, len(runs)), make([]error, len(runs))
+	var all sync.WaitGroup
+	defer all.Wait()
+	for i, args := range runs {
+		test, events, err := start(self, measured, args, errs)
+		if err != nil {
+			return 0, err
+		}
+		all.Go(func() { codes[i], failed[i] = end(test, events, report) })
+	}
+	// An interrupt from the terminal reaches each go test as well, and ends it.
+	signal.Ignore(os.Interrupt)
+	all.Wait()
+	return slices.Max(codes), errors.Join(failed...)
+}
+
+func start(self, measured string, args []string, errs io.Writer) (*exec.Cmd, io.Reader, error) {
+	isVariable := regexp.MustCompile(`^[A-Z_]+=`).MatchString
+	variables := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !isVariable(arg) })
+	args = slices.DeleteFunc(slices.Clone(args), isVariable)
 	// The flag is read as a shell would, in which a path may be quoted.
 	test := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json", fmt.Sprintf("-exec='%s' %s", self, asMeter)}, args...)...) //nolint:gosec // whoever runs this may run anything
-	test.Env = append(os.Environ(), meterInto+"="+measured)
+	test.Env = append(append(os.Environ(), meterInto+"="+measured), variables...)
 	test.Stderr = errs
 	events, err := test.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return nil, nil, err
 	}
-	if err := test.Start(); err != nil {
-		return 0, err
-	}
-	// An interrupt from the terminal reaches go test as well, and ends it.
-	signal.Ignore(os.Interrupt)
+	return test, events, test.Start()
+}
+
+// end returns the exit code of go test.
+func end(test *exec.Cmd, events io.Reader, report *report) (int, error) {
 	if err := report.read(events); err != nil {
 		return 0, errors.Join(err, test.Wait())
 	}

@@ -33,7 +33,10 @@ func tried(t *testing.T, files map[string]string, args ...string) (out string, c
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOWORK", "off")
 	var text strings.Builder
-	code, err := run(append(args, "./..."), &text, &text)
+	if !slices.Contains(args, "--") {
+		args = append(args, "./...")
+	}
+	code, err := run(args, &text, &text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +71,25 @@ func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
 		if strings.Contains(out, never) {
 			t.Errorf("%q in:\n%s", never, out)
 		}
+	}
+}
+
+func TestEachRunHasItsOwnArguments(t *testing.T) {
+	body := func(pkg string) string {
+		return "package " + pkg + "\n\nimport (\n\"os\"\n\"testing\"\n)\n\nfunc TestOne(t *testing.T) { if os.Getenv(\"OF_ONE\") == \"\" { t.Error(\"it has no variable\") } }\n\nfunc TestOther(t *testing.T) { t.Error(\"it has\" + os.Getenv(\"OF_ONE\")) }\n"
+	}
+	files := map[string]string{"a/a_test.go": body("a"), "b/b_test.go": body("b")}
+	out, code := tried(t, files, "-count=1", "--", "OF_ONE=1", "-run=One", "./a", "--", "-run=Other", "./b")
+	if code == 0 {
+		t.Error("exit code 0")
+	}
+	for _, want := range []string{"ok  \texample.test/tried/a", "s  example.test/tried/a TestOne\n", "FAIL\texample.test/tried/b", "--- FAIL: TestOther", "it has\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+	if strings.Count(out, "--- FAIL") != 1 || strings.Count(out, "all together") != 1 {
+		t.Errorf("not one failure and one summary:\n%s", out)
 	}
 }
 

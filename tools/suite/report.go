@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -27,8 +28,10 @@ type event struct {
 // shownSlowest is how many of the slowest tests a run ends with.
 const shownSlowest = 20
 
-// report prints what go test would print without -json, and remembers what took long.
+// report prints what go test would print without -json, and remembers what took long. What several
+// of them print, it prints package by package.
 type report struct {
+	mu  sync.Mutex // for all below
 	out io.Writer
 	// output is what is not printed yet: that of a test until it has failed or passed, and of a
 	// package.
@@ -50,12 +53,7 @@ func (r *report) read(events io.Reader) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			var e event
-			if json.Unmarshal(line, &e) != nil {
-				fmt.Fprintf(r.out, "%s", line) // go itself has something to say
-			} else {
-				r.event(e)
-			}
+			r.line(line)
 		}
 		if err == io.EOF {
 			return nil
@@ -64,6 +62,17 @@ func (r *report) read(events io.Reader) error {
 			return err
 		}
 	}
+}
+
+func (r *report) line(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		fmt.Fprintf(r.out, "%s", line) // go itself has something to say
+		return
+	}
+	r.event(e)
 }
 
 func (r *report) event(e event) {

@@ -23,8 +23,8 @@ type awaitedGate struct {
 	asked bool
 	// stopped is the source whose failures keep the workload from starting, if any do.
 	stopped source.Key
-	// template is the revision of the pod template whose Pods are out of date, and notified is when a
-	// user was notified of that last.
+	// template is the revision of the pod template whose Pods are out of date, and notified is when
+	// a user was notified of that last.
 	template digest.Digest
 	notified time.Time
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Some controllers ask a program outside of the cluster before each reload. It changes its mind, and
-// may take long to answer. A change that waits is judged as any other when all is at rest.
+// Some controllers ask a program outside of the cluster before each reload. It changes its mind,
+// and may take long to answer. A change that waits is judged as any other when all is at rest.
 
 // drawnJudge is that program, with what it was asked and has answered.
 type drawnJudge struct {
 	r *rand.Rand
-	// asks reports whether the running controller asks, and open are the questions without an answer.
+	// asks reports whether the running controller asks, and open are the questions without an
+	// answer.
 	asks bool
 	open []Question
-	// allowed has, by workload, the question that was allowed last, and when. A later refusal removes
-	// it.
+	// allowed has, by workload, the question that was allowed last, and when. A later refusal
+	// removes it.
 	allowed map[workload.Key]allowed
 }
 
@@ -101,7 +102,8 @@ func (h *history) answer(q Question) {
 	h.c.takeAnswer(q, errors.New("an alert fires"))
 }
 
-// judgeAnswer checks that a reload was allowed just now, and that the question had data that it brings.
+// judgeAnswer checks that a reload was allowed just now, and that the question had data that it
+// brings.
 func (h *history) judgeAnswer(key workload.Key, body []byte) {
 	if !h.judge.asks || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
 		return

@@ -87,8 +87,8 @@ func (c *Controller) askJudge(ctx context.Context) bool {
 	return ok
 }
 
-// takeAnswer is called with the answer of the judge. It wakes the workload if its reload may start, or
-// begins to wait.
+// takeAnswer is called with the answer of the judge. It wakes the workload if its reload may start,
+// or begins to wait.
 func (c *Controller) takeAnswer(q Question, err error) {
 	why := ""
 	if err != nil {
@@ -103,8 +103,8 @@ func (c *Controller) takeAnswer(q Question, err error) {
 	}
 }
 
-// askAboutAgain asks once more about a reload that the judge lets wait. Only another answer wakes the
-// workload, because each reconciliation may list its Pods.
+// askAboutAgain asks once more about a reload that the judge lets wait. Only another answer wakes
+// the workload, because each reconciliation may list its Pods.
 func (c *Controller) askAboutAgain(key workload.Key) workqueue.Result {
 	c.judging.again(key)
 	return workqueue.Finished()

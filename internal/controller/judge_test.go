@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +11,9 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
-	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // onStage is a judge that says the same to everybody.
@@ -148,21 +145,6 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 	s.heldByJudge("it allowed the data before", 0, 1)
 }
 
-func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
-	key := named("web")
-	j.check(Question{Workload: key, Query: "digest=1"}, true)
-	if q, ok := j.next(); ok {
-		j.answered(q, "")
-	}
-	if a := j.check(Question{Workload: key, Query: "digest=1"}, true); !a.Open() {
-		t.Errorf("the same data: %+v", a)
-	}
-	if a := j.check(Question{Workload: key, Query: "digest=2"}, true); a.Open() {
-		t.Error("other data may be rolled")
-	}
-}
-
 func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
@@ -174,87 +156,6 @@ func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
 	s.play(2 * time.Minute)
 	s.heldByJudge("a tenth of its lifetime before", 1, 0)
 	s.heard("a tenth of its lifetime before", "web GateOverridden: https://judge does not allow it (--gate-url): no")
-}
-
-// Thousands of questions of some namespaces are never answered. Those of another one are asked at
-// once.
-func TestAJudgeThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
-	ask := func(ns string, i int) {
-		j.check(Question{Workload: workload.Key{Kind: "Deployment", Namespace: ns, Name: fmt.Sprint(i)}}, true)
-	}
-	for i := range 1000 {
-		for ns := range judgeWorkers/judgeShare - 1 {
-			ask(fmt.Sprint("hangs-", ns), i)
-		}
-	}
-	hanging := 0
-	for {
-		if _, ok := j.next(); !ok {
-			break
-		}
-		hanging++
-	}
-	if hanging != judgeWorkers-judgeShare {
-		t.Fatalf("%d questions are asked at the same time", hanging)
-	}
-	ask("other", 1)
-	if q, ok := j.next(); !ok || q.Workload.Namespace != "other" {
-		t.Errorf("%v, %t", q, ok)
-	}
-}
-
-// Whatever comes in whatever order, each question is answered, and nothing is left. No workload has
-// two questions at the same time.
-func TestEachQuestionIsAsked(t *testing.T) {
-	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		j := newJudging(clocktesting.NewFakeClock(time.Now()))
-		wanted, inFlight := map[workload.Key]string{}, []Question{}
-		for step := range 600 {
-			key := workload.Key{Namespace: fmt.Sprint(random.IntN(5)), Name: fmt.Sprint(random.IntN(6))}
-			switch choice := random.IntN(4); {
-			case step < 300 && choice == 0:
-				q := Question{Workload: key, Query: fmt.Sprint(random.IntN(3))}
-				if delete(wanted, key); !j.check(q, true).Open() {
-					wanted[key] = q.Query
-				}
-			case step < 300 && choice == 1:
-				j.forget(key)
-				delete(wanted, key)
-			case choice < 3 && len(inFlight) > 0:
-				q := inFlight[0]
-				inFlight = inFlight[1:]
-				if j.answered(q, "") && wanted[q.Workload] == q.Query {
-					delete(wanted, q.Workload)
-				}
-			default:
-				q, ok := j.next()
-				if ok && slices.ContainsFunc(inFlight, func(p Question) bool { return p.Workload == q.Workload }) {
-					t.Fatalf("seed %d: %v is asked about twice at the same time", seed, q.Workload)
-				}
-				if ok {
-					inFlight = append(inFlight, q)
-				}
-			}
-			if n := queuedIn(j); n > len(j.about) {
-				t.Fatalf("seed %d: %d questions wait about %d workloads", seed, n, len(j.about))
-			}
-		}
-		if len(wanted) > 0 {
-			t.Fatalf("seed %d: never answered: %v", seed, wanted)
-		}
-		if len(j.turns) > 0 || len(j.waiting) > 0 || len(j.asking) > 0 {
-			t.Fatalf("seed %d: left over: %v %v %v", seed, j.turns, j.waiting, j.asking)
-		}
-	}
-}
-
-func queuedIn(j *judging) (n int) {
-	for _, keys := range j.waiting {
-		n += len(keys)
-	}
-	return n
 }
 
 // After a restart, each reconciliation of a workload that waits lists its Pods.

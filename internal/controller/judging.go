@@ -21,8 +21,8 @@ const (
 // judgeAgain is how long an answer counts. If it lets a reload wait, the judge is asked again then.
 const judgeAgain = 10 * time.Second
 
-// judgeMoment is how long a reload waits for the first answer until it counts as held, with a note in
-// its ledger.
+// judgeMoment is how long a reload waits for the first answer until it counts as held, with a note
+// in its ledger.
 const judgeMoment = 2 * time.Second
 
 // judging has the questions to the judge, and its answers, one for each workload whose reload is

@@ -159,8 +159,8 @@ func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 	return next
 }
 
-// The namespace opted them out, and a user removes that while no controller runs. Nothing tells when,
-// but for the time of its other annotations.
+// The namespace opted them out, and a user removes that while no controller runs. Nothing tells
+// when, but for the time of its other annotations.
 func TestANamespaceThatOptsOutNoLongerRollsNothing(t *testing.T) {
 	s := unannotated(t)
 	s.opts.AutoReloadAll = true

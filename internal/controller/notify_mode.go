@@ -10,8 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// notifyAgain is how soon after a notification the next one is written and emitted, because a program
-// may write a source in a loop.
+// notifyAgain is how soon after a notification the next one is written and emitted, because a
+// program may write a source in a loop.
 const notifyAgain = time.Minute
 
 // notifyOutOfDate notifies once of changes that Reroll does not reload, and reports whether it did.

@@ -77,8 +77,8 @@ func TestEachChangeIsNotifiedOnceUntilAUserRollsTheWorkload(t *testing.T) {
 	s.outOfDate("a change in the other mode", 1, 0)
 }
 
-// A program writes the source every five seconds. A user is notified of the newest data, and the last
-// change is not left out.
+// A program writes the source every five seconds. A user is notified of the newest data, and the
+// last change is not left out.
 func TestASourceThatIsWrittenInALoopIsNotifiedOncePerMinute(t *testing.T) {
 	s := notifying(t)
 	writes := s.patched

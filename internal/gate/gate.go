@@ -50,8 +50,8 @@ type Answer struct {
 	Stopped bool
 	// Request is what a user has to approve, for Approval.
 	Request Request
-	// Asked reports, for Judge, that the answer is on its way. Until is when the reload counts as held,
-	// zero if it does.
+	// Asked reports, for Judge, that the answer is on its way. Until is when the reload counts as
+	// held, zero if it does.
 	Asked bool
 	// Override is when the gate holds the reload no longer, because a certificate expires. For an
 	// open answer, it shows which gate it passes.

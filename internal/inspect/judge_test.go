@@ -7,8 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// The ledgers show that both reloads wait. The first one waits for the answer, the second one for the
-// first.
+// The ledgers show that both reloads wait. The first one waits for the answer, the second one for
+// the first.
 func TestAJudgeHidesNoWaves(t *testing.T) {
 	s := read(t, "status-waves")
 	url := "--gate-url=https://judge/may?key=hunter2"

@@ -73,8 +73,8 @@ func (j *Judge) take(answer *http.Response) error {
 // are part of ordinary words.
 const shortestToken = 4
 
-// longToken is the length in bytes from which a part of the path may be a token without the slash in
-// front of it.
+// longToken is the length in bytes from which a part of the path may be a token without the slash
+// in front of it.
 const longToken = 8
 
 // repeats reports whether a text has a part of the address that may be a token. Many servers repeat
@@ -106,8 +106,8 @@ func (j *Judge) repeats(text string) bool {
 // escaped matches a byte that was escaped for a URL or for JSON.
 var escaped = regexp.MustCompile(`(?:%|\\u00)[0-9a-fA-F]{2}`)
 
-// unescaped is a text as it was before it was escaped for a URL, for JSON or for HTML. What is no valid
-// escape stays as it is.
+// unescaped is a text as it was before it was escaped for a URL, for JSON or for HTML. What is no
+// valid escape stays as it is.
 func unescaped(text string) string {
 	text = escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(char string) string {
 		n, err := strconv.ParseUint(char[len(char)-2:], 16, 8)

@@ -23,8 +23,8 @@ type Namespace struct {
 	Defaults policy.Policy
 	Problems []annotations.Problem
 	// OptsInSince is the newest time of a field manager that owns the annotation that opts its
-	// workloads in or out; zero if there is none. Without that annotation and with the flag, it is the
-	// newest time of one that owns any annotation: it may have opted them out before.
+	// workloads in or out; zero if there is none. Without that annotation and with the flag, it is
+	// the newest time of one that owns any annotation: it may have opted them out before.
 	OptsInSince time.Time
 }
 

@@ -15,8 +15,8 @@ import (
 type Defaults struct {
 	Policy   policy.Policy
 	Problems []annotations.Problem
-	// OptsInSince is the earliest time since which they provably opt in its workloads, or leave that to
-	// --auto-reload-all; zero if nothing proves one.
+	// OptsInSince is the earliest time since which they provably opt in its workloads, or leave
+	// that to --auto-reload-all; zero if nothing proves one.
 	OptsInSince time.Time
 }
 

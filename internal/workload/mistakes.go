@@ -55,8 +55,8 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 
 const allFlag = "--auto-reload-all"
 
-// Mistakes are the problems of a workload, including those that exist only if workloads are opted in
-// by default: by the flag if all is true, unless the defaults of the namespace decide that.
+// Mistakes are the problems of a workload, including those that exist only if workloads are opted
+// in by default: by the flag if all is true, unless the defaults of the namespace decide that.
 func (w *Workload) Mistakes(all bool, defaults policy.Policy) []annotations.Problem {
 	by := allFlag
 	if optedIn, decides := defaults.OptedInByNamespace(); decides {

@@ -141,8 +141,8 @@ func job(owners, consent string) string {
 		"}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}}"
 }
 
-// runsOnSchedule awaits a Job that Kubernetes creates from a template with a consent. That counts for
-// nothing, and nobody makes it count by taking the Job from its CronJob.
+// runsOnSchedule awaits a Job that Kubernetes creates from a template with a consent. That counts
+// for nothing, and nobody makes it count by taking the Job from its CronJob.
 func (p *place) runsOnSchedule(clients map[string]dynamic.Interface) {
 	p.Helper()
 	past := []byte(`{"status": {"lastScheduleTime": "2020-01-01T00:00:00Z"}}`) // the next run is due at once

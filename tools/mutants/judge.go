@@ -153,7 +153,7 @@ func judges() []mutation {
 		{
 			what: "judge: a free place goes to each workload in turn",
 			file: "internal/controller/waves.go",
-			from: "		case !unanswered:", to: "		default:",
+			from: "		case !unanswered:", to: "		case true || !unanswered:",
 			in: controller, tests: "^TestAFreePlaceCausesOneQuestion$",
 		},
 		{

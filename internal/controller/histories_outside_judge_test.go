@@ -75,10 +75,9 @@ func (h *history) askAll() (some bool) {
 		some = true
 		j.open = append(j.open, q)
 	}
-	for i := len(j.open) - 1; i >= 0; i-- {
+	for i, q := range slices.Backward(j.open) {
 		if h.calm || j.r.IntN(3) > 0 {
 			some = true
-			q := j.open[i]
 			j.open = slices.Delete(j.open, i, i+1)
 			h.answer(q)
 		}

@@ -16,7 +16,7 @@ func (s script) rotates(resource, name string) {
 	}
 }
 
-// replaces replaces the Pod of a StatefulSet. Its status replaces that of the earlier Pod.
+// replaces the Pod of a StatefulSet. Its status replaces that of the earlier Pod.
 func (s script) replaces(name string) {
 	for range 60 {
 		obj, _ := s.server.Get("statefulsets", inShop(name))

@@ -84,7 +84,7 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		return m
 	case err != nil || !rolledWith(&known, src):
 		m.wait(f, known.ChurnUntil, t.Refused)
-		m.Behind = t.Following && !t.Late && !(t.Unsure && t.Unlisted)
+		m.Behind = t.Following && !t.Late && (!t.Unsure || !t.Unlisted)
 		return m
 	}
 	m.Rolled = true

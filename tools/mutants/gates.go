@@ -189,7 +189,7 @@ func waves() []mutation {
 		{
 			what: "waves: the next leader does not count a rollout with earlier data",
 			file: member,
-			from: "!(t.Unsure && t.Unlisted)", to: "!t.Unsure",
+			from: "(!t.Unsure || !t.Unlisted)", to: "!t.Unsure",
 			in: controller, tests: "^TestANextLeaderCountsARolloutWithEarlierData$",
 		},
 		{

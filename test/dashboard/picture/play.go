@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/dashboard"
 	"github.com/reroll-dev/reroll/test/harness"
@@ -179,6 +180,7 @@ type event struct {
 // events are those that docs/contributing/testing.md lists.
 func (p *play) events() []event {
 	stuck, store := harness.Ref{Kind: "deployment", Name: "stuck"}, harness.Ref{Kind: "statefulset", Name: "store"}
+	agents := harness.Ref{Kind: "daemonset", Name: "agents"}
 	return []event{
 		{75 * time.Second, "a rollout whose new pods find no node", func(ctx context.Context) error {
 			return p.ns.Edit(ctx, harness.Ref{Kind: "configmap", Name: "stuck"}, "n=1")
@@ -188,6 +190,10 @@ func (p *play) events() []event {
 			p.receiver.Behave(harness.Fail)
 			return nil
 		}},
+		{195 * time.Second, "a DaemonSet requires approval", func(ctx context.Context) error {
+			return p.ns.Annotate(ctx, agents, annotations.Approval+"=required")
+		}},
+		{265 * time.Second, "it does not any more", func(ctx context.Context) error { return p.ns.Annotate(ctx, agents, annotations.Approval+"-") }},
 		{275 * time.Second, "the receiver is well again", func(context.Context) error {
 			p.receiver.Behave(harness.Answer)
 			return nil

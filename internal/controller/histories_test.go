@@ -34,6 +34,7 @@ func TestHistories(t *testing.T) {
 	}
 	counts, failed := runHistories(base, count, newHistory)
 	fmt.Print(table(base, count, counts, boundsByExcuse()))
+	failed = withoutOpen(t, base, count, failed)
 	for i, f := range failed {
 		if i >= mostShown {
 			t.Errorf("history %d fails: %v; %s", f.seed, f.err, f.drawn())

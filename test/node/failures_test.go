@@ -69,8 +69,8 @@ var failures = map[string]failure{
 	"a container that exits": {
 		breaks: editsMode("mode=--exit=3"), shown: waiting("CrashLoopBackOff"),
 		says:   "crash-loop",
-		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 3\)\. See .*#crash-loop$`,
-		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 3\)`,
+		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 3\)\. See .*#crash-loop$`,
+		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 3\)`,
 	},
 	"a container that uses too much memory": {
 		breaks: editsMode("mode=--fill-memory"), shown: waiting("CrashLoopBackOff"),
@@ -81,14 +81,14 @@ var failures = map[string]failure{
 	"a container that its liveness probe kills": {
 		adds:   `{"terminationGracePeriodSeconds":1,"containers":[{"name":"app","livenessProbe":{"httpGet":{"path":"/readyz","port":8080},"periodSeconds":1,"failureThreshold":1}}]}`,
 		breaks: editsMode("mode=--never-ready"), shown: restarted,
-		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 0\)\. See .*#crash-loop$`,
-		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 0\)`,
+		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 0\)\. See .*#crash-loop$`,
+		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 0\)`,
 	},
 	"an init container that exits": {
 		adds:   `{"initContainers":[{"name":"first","image":"localhost/reroll-test-app:1","args":["serve","--exit=0","$(MODE)"],"env":[{"name":"MODE","valueFrom":{"configMapKeyRef":{"name":"mode","key":"mode"}}}]}]}`,
 		breaks: editsMode("mode=--exit=3"), shown: waiting("CrashLoopBackOff"),
-		event:  `container first of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 3\)\. See .*#crash-loop$`,
-		answer: `stuck 1 of 1: container first of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 3\)`,
+		event:  `container first of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 3\)\. See .*#crash-loop$`,
+		answer: `stuck 1 of 1: container first of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code 3\)`,
 	},
 	"a container that never becomes ready": {
 		breaks: editsMode("mode=--never-ready"), shown: runningButNotReady,
@@ -155,7 +155,7 @@ var failures = map[string]failure{
 			p.edit("configmap", "mode", "mode=--http-port=8081")
 		}, shown: failedMount(`secret "extra" not found`),
 		says:   "volume",
-		event:  `the new Pod app-[0-9a-z-]+ does not start \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
+		event:  `the new Pod app-[0-9a-z-]+ has not started yet \((ContainerCreating|Pending)\)\. See .*#cannot-start$`,
 		answer: `missing: Secret [^ ]+/extra was deleted; new Pods cannot start`,
 	},
 	"a volume that cannot be mounted": {

@@ -134,18 +134,7 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 	if !h.approvals.required || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
 		return
 	}
-	var patch struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	obj, err := h.server.Get(plural(key.Kind), inShop(key.Name))
-	if err != nil || json.Unmarshal(body, &patch) != nil {
-		return
-	}
-	w := workload.Workload{Key: key, UID: obj.GetUID()}
-	before, errBefore := workload.ReadLedger(obj.GetAnnotations()[annotations.Ledger], &w)
-	after, errAfter := workload.ReadLedger(patch.Metadata.Annotations[annotations.Ledger], &w)
+	before, errBefore, after, errAfter := h.ledgersOf(key, body)
 	if errBefore != nil || errAfter != nil {
 		return
 	}
@@ -159,6 +148,26 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 		h.oracle.fail("%s is rolled with data that nobody approved: %s", key, strings.TrimSpace(ledger.Ledger{Entries: differ}.String()))
 	}
 	h.count("approved reloads")
+}
+
+// ledgersOf are the ledger of a workload, and the one that a patch writes.
+func (h *history) ledgersOf(key workload.Key, body []byte) (before ledger.Ledger, errBefore error, after ledger.Ledger, errAfter error) {
+	var patch struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	obj, err := h.server.Get(plural(key.Kind), inShop(key.Name))
+	if err == nil {
+		err = json.Unmarshal(body, &patch)
+	}
+	if err != nil {
+		return before, err, after, err
+	}
+	w := workload.Workload{Key: key, UID: obj.GetUID()}
+	before, errBefore = workload.ReadLedger(obj.GetAnnotations()[annotations.Ledger], &w)
+	after, errAfter = workload.ReadLedger(patch.Metadata.Annotations[annotations.Ledger], &w)
+	return before, errBefore, after, errAfter
 }
 
 func (a *drawnApprovals) covers(name string, differ map[source.LocalKey]digest.Digest) bool {

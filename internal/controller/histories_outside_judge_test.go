@@ -3,14 +3,12 @@ package controller
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/url"
 	"slices"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -114,17 +112,7 @@ func (h *history) judgeAnswer(key workload.Key, body []byte) {
 		h.oracle.fail("%s is rolled at %s, and the latest answer does not allow it: %v", key, clockTime(now), given)
 		return
 	}
-	var patch struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	obj, err := h.server.Get(plural(key.Kind), inShop(key.Name))
-	if err != nil || json.Unmarshal(body, &patch) != nil {
-		return
-	}
-	w := workload.Workload{Key: key, UID: obj.GetUID()}
-	after, err := workload.ReadLedger(patch.Metadata.Annotations[annotations.Ledger], &w)
+	_, _, after, err := h.ledgersOf(key, body)
 	if err != nil {
 		return
 	}

@@ -123,7 +123,7 @@ func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided fun
 	return nil
 }
 
-// markersNow are those that are there. That there is none is final.
+// markersNow are the markers that exist. If there is none, none will come.
 func (n *Namespace) markersNow(ctx context.Context) ([]appsv1.StatefulSet, error) {
 	list, err := n.clients.typed.AppsV1().StatefulSets(n.Name).List(ctx, metav1.ListOptions{LabelSelector: markerLabel})
 	if err != nil {

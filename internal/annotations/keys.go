@@ -22,7 +22,13 @@ const (
 	// Mode is on the workload or its namespace and sets whether Reroll reloads the workload, or only
 	// notifies of changes.
 	Mode = "reroll.dev/mode"
+	// Sources is on the workload and selects sources by their labels.
+	Sources = "reroll.dev/sources"
 )
+
+// ExcludeTrustBundles is on the workload and excludes ClusterTrustBundles, by their names or the name
+// of their signer.
+const ExcludeTrustBundles = "reroll.dev/exclude-cluster-trust-bundles"
 
 // AutoOfNamespace is on the namespace and opts its workloads in. On a workload, the key is Names.Auto.
 const AutoOfNamespace = "reroll.dev/auto"
@@ -48,7 +54,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, Window, Mode, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, Approval, Approved, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Window, Mode, Keys, Sources, AllowFromKey, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, Freeze, Approval, Approved, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run, ExcludeTrustBundles}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -114,6 +120,12 @@ func (n *Names) OfProviderClass() KindNames {
 	return KindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto}
 }
 
+// OfTrustBundle are the keys for ClusterTrustBundles. Reloader does not know the kind, so no list
+// names them.
+func (*Names) OfTrustBundle() KindNames {
+	return KindNames{Exclude: ExcludeTrustBundles}
+}
+
 func (n *Names) ofKinds() []KindNames {
 	return []KindNames{n.OfConfigMap(), n.OfSecret(), n.OfProviderClass()}
 }
@@ -126,24 +138,24 @@ func (n *Names) Opting(kind KindNames) []string {
 
 // Asking are the keys that select sources, of any kind. It is an array to avoid an allocation for
 // each workload that the watch reports.
-func (n *Names) Asking() [8]string {
-	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass}
+func (n *Names) Asking() [9]string {
+	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass, Sources}
 }
 
 // written are the keys that users write: first the keys of workloads and namespaces, and last those
 // of sources. It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [26]string {
+func (n *Names) written() [30]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Mode, Wave, Freeze, Approval,
-		n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Mode, Keys, Sources, Wave, Freeze, Approval,
+		ExcludeTrustBundles, n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent, AllowFromKey,
 	}
 }
 
 // IsOfSource reports whether users write a key on sources.
 func (n *Names) IsOfSource(key string) bool {
 	switch key {
-	case n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent, Resumed:
+	case n.Match, n.Ignore, AllowFromKey, MaxRolling, Soak, MaxFailures, Urgent, Resumed:
 		return true
 	default:
 		return false

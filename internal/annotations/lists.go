@@ -26,7 +26,7 @@ func (d dotted) Matches(name string) bool {
 		return false
 	}
 	for i := range len(d) {
-		if d[i] != '.' && d[i] != name[i] {
+		if d[i] != name[i] && (d[i] != '.' || name[i] == '/') {
 			return false
 		}
 	}
@@ -41,8 +41,9 @@ type NameList struct {
 	Entries []NamedEntry
 	// Places are the indexes of the entries.
 	Places map[string]int
-	// Patterns are the indexes of the entries with a pattern.
-	Patterns []int
+	// Patterns are the indexes of the entries with a pattern, and Foreign those of sources of other
+	// namespaces.
+	Patterns, Foreign []int
 }
 
 // Find returns the first entry that names a source.
@@ -65,6 +66,12 @@ func (l *NameList) Find(name string) (entry string, found bool) {
 	return entry, found
 }
 
+// HasName reports whether the list has an entry with that text, and not only an expression that
+// matches it.
+func (l *NameList) HasName(name string) bool {
+	return l != nil && l.has(name)
+}
+
 func (l *NameList) has(text string) bool {
 	_, ok := l.Places[text]
 	return ok
@@ -76,8 +83,11 @@ func (l *NameList) add(entry NamedEntry) {
 	}
 	at := len(l.Entries)
 	l.Places[entry.Text] = at
-	if entry.Pattern != nil {
+	switch {
+	case entry.Pattern != nil:
 		l.Patterns = append(l.Patterns, at)
+	case strings.Contains(entry.Text, "/"):
+		l.Foreign = append(l.Foreign, at)
 	}
 	l.Entries = append(l.Entries, entry)
 }
@@ -154,6 +164,17 @@ func (s *NameSet) Equal(other *NameSet) bool {
 		return s == other
 	}
 	return s.Text == other.Text || maps.Equal(s.Names, other.Names)
+}
+
+// IsBundleOrSigner reports whether a ClusterTrustBundle or its signer can have that name. The name of
+// a signer is a domain with a path, and begins the names of its bundles, with colons.
+func IsBundleOrSigner(text string) bool {
+	domain, path, signed := strings.Cut(text, "/")
+	if !signed {
+		parts := strings.Split(text, ":")
+		return !slices.ContainsFunc(parts, func(part string) bool { return !IsObjectName(part) })
+	}
+	return path != "" && len(text) <= maxObjectName && IsObjectName(domain) && !strings.ContainsAny(path, "{}()[]*+?^$|\\ ")
 }
 
 // IsObjectName reports whether an object can have that name.

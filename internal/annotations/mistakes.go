@@ -109,7 +109,7 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
 	switch key {
-	case AutoOfNamespace, Mode, Settle, Churn, Window, Freeze, Approval, MaxRolling, Soak, MaxFailures:
+	case AutoOfNamespace, Mode, Keys, Settle, Churn, Window, Freeze, Approval, MaxRolling, Soak, MaxFailures:
 		return true
 	default:
 		return false
@@ -127,6 +127,8 @@ func isLikeAuto(key string, names *Names) bool {
 // arrives, because its annotations are not stored.
 func ProblemsOfSource(own map[string]string, names Names) []Problem {
 	_, found := ReadWaves(own, true)
+	_, refused := ReadAllowFrom(own)
+	found = append(found, refused...)
 	at, written := Written{Values: own}, names.written()
 	for _, key := range at.Compared() {
 		right, near := names.Nearest(key)
@@ -135,7 +137,7 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
-		case names.IsOfSource(key), key == Window, key == Approval: // checked by ReadWaves
+		case names.IsOfSource(key), key == Window, key == Approval: // checked by ReadWaves and ReadAllowFrom
 		case key == Freeze: // on our own ConfigMap, it freezes all namespaces
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))

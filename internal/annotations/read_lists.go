@@ -31,10 +31,11 @@ const (
 // Refusal is a refused entry of a list, with the reason.
 type Refusal struct{ Entry, Why string }
 
-// ReadList parses a list of named sources. It is nil if it has no valid entry.
-func ReadList(value string, names *Names) (*NameList, []Refusal) {
+// ReadList parses a list of named sources. It is nil if it has no valid entry. Foreign reports whether
+// the list may name sources of other namespaces.
+func ReadList(value string, names *Names, foreign bool) (*NameList, []Refusal) {
 	list := &NameList{Text: value}
-	var reader listReader
+	reader := listReader{foreign: foreign}
 	refused := readNames(value, names, list.has, func(text string) error {
 		entry, err := reader.entry(text)
 		if err == nil {
@@ -50,10 +51,10 @@ func ReadList(value string, names *Names) (*NameList, []Refusal) {
 
 // ReadSet parses a list of excluded sources. It is nil if it has no valid entry. Entries are
 // compared as names: an expression is refused, because it would silently exclude nothing.
-func ReadSet(value string, names *Names) (*NameSet, []Refusal) {
+func ReadSet(value string, names *Names, valid func(string) bool) (*NameSet, []Refusal) {
 	set := &NameSet{Text: value}
 	refused := readNames(value, names, set.Has, func(name string) error {
-		if !IsObjectName(name) {
+		if !valid(name) {
 			return errNotAName
 		}
 		set.add(name)
@@ -105,12 +106,16 @@ func readNames(value string, names *Names, has func(string) bool, take func(stri
 
 // listReader counts the cost of the entries of one list.
 type listReader struct {
-	read, size, steps, expressions int
+	read, size, steps, expressions, foreigners int
+	// foreign reports whether the list may name sources of other namespaces.
+	foreign bool
 }
 
 // entry parses an entry, or returns why it is refused.
 func (r *listReader) entry(text string) (NamedEntry, error) {
 	switch {
+	case strings.Contains(text, "/"):
+		return r.foreignEntry(text)
 	case isPlain(text):
 		if len(text) > maxObjectName {
 			return NamedEntry{}, fmt.Errorf("has %d characters, and no object has a name with more than %d; write the name of a source", len(text), maxObjectName)

@@ -97,9 +97,10 @@ type Waves struct {
 	// for which failures no longer count. A namespace has neither.
 	Urgent  bool
 	Resumed string
-	// Window is the text of the windows of a source, valid or not. A namespace has its own in its
-	// policy, because they are a default there.
-	Window string
+	// Window is the text of the windows of a source, valid or not, and BadWindow reports that it is
+	// not. A namespace has its own in its policy, because they are a default there.
+	Window    string
+	BadWindow bool
 	// Freeze is the text of the freeze of a namespace, valid or not. A source has none.
 	Freeze string
 	// Approval reports whether the data of a source has to be approved, and Consent is the text of
@@ -149,7 +150,10 @@ func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
 			return nil
 		})
 		w.Resumed = strings.Clone(Shortened(own[Resumed]))
-		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
+		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) {
+			w.BadWindow = own[Window] != ""
+			problems = append(problems, problem)
+		})
 		w.Approval = RequiresApproval(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
 		w.Consent = Consent(own)
 	} else {
@@ -177,6 +181,3 @@ func (k Kept) Waves() Waves {
 	}
 	return k.waves.Value()
 }
-
-// Equal reports whether both keep the same.
-func (k Kept) Equal(other Kept) bool { return k == other }

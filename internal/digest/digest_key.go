@@ -105,6 +105,23 @@ func (k Key) Masked(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte
 	return [sha1.Size]byte(e.Sum(nil)[:sha1.Size])
 }
 
+// Foreign returns the digest of a source in another namespace for the workloads of one namespace,
+// even for a ConfigMap. From it, nobody can guess the data, and it equals no digest in any other
+// namespace.
+func (k Key) Foreign(namespace, source string, sum Digest) Digest {
+	var e *Encoder
+	if k.newMAC == nil {
+		e = NewEncoder(sha256.New()) // distinguishes changes, and must not be published
+	} else {
+		e = NewEncoder(k.newMAC())
+	}
+	e.Begin('f')
+	e.Text(namespace)
+	e.Text(source)
+	e.Write(sum[:])
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
 // SecretMarks selects what the mark of a Secret shows.
 type SecretMarks uint8
 

@@ -112,8 +112,28 @@ func (e *Encoder) Content(items []Item) (Digest, []KeyDigest) {
 	return Digest(e.Sum(nil)[:len(Digest{})]), keys
 }
 
-// KeyDigest is the digest of one key of a source and of its value. It is only good for showing
-// which keys of one source changed.
+// Selected is the digest of some keys of a source, and of the lists of names that select them. It
+// equals no digest of a whole source. The digests of the keys of a Secret are keyed, so this one
+// reveals no more than they do.
+func (e *Encoder) Selected(only, without []string, keys []KeyDigest, counts func(name string) bool) Digest {
+	e.Begin('u')
+	for _, names := range [][]string{only, without} {
+		e.number(len(names))
+		for _, name := range names {
+			e.Text(name)
+		}
+	}
+	for i := range keys {
+		if counts(keys[i].Name) {
+			e.Text(keys[i].Name)
+			e.Write(keys[i].Sum[:])
+		}
+	}
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
+// KeyDigest is the digest of one key of a source and of its value. It is good for showing which keys
+// of one source changed, and for Selected.
 type KeyDigest struct {
 	Name string
 	Sum  [8]byte

@@ -18,8 +18,9 @@ import (
 // Request is what a user has to approve, so that a reload starts.
 type Request struct {
 	// Source is the source whose data has to be approved. It is zero if the workload has to be,
-	// because its own annotation requires that, several sources have changed, or a CSI driver brings
-	// the data.
+	// because its own annotation requires that, several sources have changed, a CSI driver brings the
+	// data, or the source is not in its namespace, so that a consent on it would be one for all
+	// tenants.
 	Source source.Key
 	Digest digest.Digest
 }
@@ -75,7 +76,7 @@ func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 	request, setBy := Request{Digest: ConsentTo(f, d)}, by
 	for _, src := range changedSources(f, d) {
 		own := src.Annotations.Waves.Waves()
-		if by == "" && !own.Approval || own.Consent != "" && own.Consent == src.Digest.String() {
+		if by == "" && !own.Approval || consents(src) {
 			continue
 		}
 		name := src.Key.Kind.String() + " " + src.Key.Name
@@ -88,13 +89,21 @@ func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 	switch n := len(names); {
 	case n == 0:
 		return Answer{}
-	case n > 1 || f.Workload.Policy.RequiresApproval() != "" || request.Digest.IsZero() || request.Source.Kind.Reported():
+	case n > 1 || f.Workload.Policy.RequiresApproval() != "" || request.Digest.IsZero() || request.Source.Kind.Reported() || request.Source.Kind.ClusterScoped() || request.Source.IsForeign():
 		request = Request{Digest: ConsentTo(f, d)}
 		if n > mostUnapproved {
 			names = append(names[:mostUnapproved], fmt.Sprintf("%d more", n-mostUnapproved))
 		}
 	}
 	return Answer{By: Approval, Request: request, Why: fmt.Sprintf("for approval of %s (%s)", strings.Join(names, " and "), setBy)}
+}
+
+// consents reports whether a user has approved the data of a source on the source. One in no namespace
+// has no consent: it would be one for all tenants, and the admission policy does not limit who may
+// write it there.
+func consents(src *source.Source) bool {
+	given := src.Annotations.Waves.Waves().Consent
+	return given != "" && given == src.Digest.String() && !src.Key.Kind.ClusterScoped()
 }
 
 // anyRequiresApproval reports whether a source of a workload requires approval. It needs no ledger,

@@ -27,6 +27,8 @@ type approvable struct {
 	kind string
 	// csi reports whether the first source is what a CSI driver has mounted.
 	csi bool
+	// bundle reports whether the first source is a ClusterTrustBundle.
+	bundle bool
 }
 
 func oneOf(pairs ...string) map[string]string {
@@ -60,6 +62,9 @@ func (a approvable) facts() (*reload.Facts, *reload.Decision) {
 	f.Concerns = []reload.Concern{concern("a", first, a.source, a.sourceConsent), concern("b", second, a.other, a.otherConsent)}
 	if a.csi {
 		f.Concerns[0].Source.Key.Kind = source.SecretProviderClass
+	}
+	if a.bundle {
+		f.Concerns[0].Source.Key = source.Key{Kind: source.ClusterTrustBundle, Name: "a"}
 	}
 	if a.kind != "" {
 		f.Workload.Key.Kind = a.kind
@@ -104,6 +109,9 @@ func TestAReloadWaitsForApprovalWhereAnythingRequiresIt(t *testing.T) {
 		"a text that is no digest":                {approvable{own: yes, source: yes, consent: "yes", sourceConsent: "true"}, "for approval", "deployment/web"},
 		"a kind of the name of another one":       {approvable{own: yes, kind: "StatefulSet.apps.kruise.io"}, "on the workload)", "statefulset.apps.kruise.io/web --digest="},
 		"data that a CSI driver brings":           {approvable{flag: true, csi: true}, "for approval of SecretProviderClass a (", "deployment/web --digest="},
+		"a bundle":                                {approvable{namespace: yes, bundle: true}, "for approval of ClusterTrustBundle a (", "deployment/web --digest="},
+		"consent on a bundle":                     {approvable{namespace: yes, bundle: true, sourceConsent: first.String()}, "for approval of ClusterTrustBundle a (", "deployment/web --digest="},
+		"consent on a bundle that requires it":    {approvable{source: yes, bundle: true, sourceConsent: first.String()}, "(reroll.dev/approval on ClusterTrustBundle a)", "deployment/web --digest="},
 	} {
 		t.Run(about, func(t *testing.T) {
 			f, d := tc.facts()

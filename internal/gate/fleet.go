@@ -31,7 +31,7 @@ type Fleet struct {
 	// those that need no other place, and have asked.
 	behind    int
 	occupying map[workload.Key]struct{}
-	// offered is how many members were told to start and have not asked yet.
+	// offered is how many members may start and have not asked yet.
 	offered int
 }
 
@@ -44,7 +44,7 @@ type member struct {
 	failedBefore bool
 	// held is why it cannot start, because of another source.
 	held string
-	// asked reports whether it waits to be told that it may start, and offered that it was told.
+	// asked reports whether it waits for its turn, and offered whether its turn has come.
 	asked, offered bool
 	// counted is the state in which it is counted, and in the wave.
 	counted State
@@ -53,19 +53,30 @@ type member struct {
 
 // occupies reports whether the member rolls already, with earlier data. It needs no other place to
 // be rolled with the present data.
-func (m *member) occupies() bool { return m.Behind && !m.reserved }
+func (m *member) occupies() bool { return m.Behind && !m.Doubt && !m.reserved }
+
+// place is how many of the places that are taken are its own, if it may have failed instead. Without
+// them, it needs one like any other.
+func (m *member) place() int {
+	if m.Doubt && !m.reserved {
+		return 1
+	}
+	return 0
+}
 
 // refused reports whether the member has failed before its rollout began: it may try again.
 func (m *member) refused() bool { return m.State == Failed && !m.Rolled }
 
 // takesPlace reports whether the member takes a place although it is not counted as running.
-func (m *member) takesPlace() bool { return m.occupies() || m.refused() && m.reserved }
+func (m *member) takesPlace() bool { return m.Behind && !m.reserved || m.refused() && m.reserved }
 
 // wave is a wave of members.
 type wave struct {
 	number int
 	count  [states]int
-	// asked are the members that wait to be told that they may start, the first first. It may
+	// soaking is how many of those that are running have to stay available.
+	soaking int
+	// asked are the members that wait for their turn, the first first. It may
 	// contain members that do not wait any more.
 	asked []workload.Key
 }
@@ -81,8 +92,8 @@ func (f *Fleet) Fits(src *source.Source, s Settings) bool {
 	return f.digest == src.Digest && f.settings == s && f.annotations == src.Annotations
 }
 
-// Inherit takes over from an earlier fleet of the same source which workloads failed with earlier
-// data. If that fleet was about the same data, it also takes over which reloads are being written.
+// Inherit copies from an earlier fleet of the same source which workloads failed with earlier data.
+// If that fleet was about the same data, it also copies which reloads are being written.
 func (f *Fleet) Inherit(from *Fleet) {
 	same := from.digest == f.digest
 	for key, was := range from.members {
@@ -156,6 +167,9 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	}
 	m.in = f.wave(m.Wave)
 	m.in.count[m.counted]++
+	if m.Soaking {
+		m.in.soaking++
+	}
 	f.all[m.counted]++
 	if m.Unsure {
 		f.unsure++
@@ -176,6 +190,9 @@ func (f *Fleet) count(key workload.Key, m *member) {
 
 func (f *Fleet) uncount(key workload.Key, m *member) {
 	m.in.count[m.counted]--
+	if m.Soaking {
+		m.in.soaking--
+	}
 	f.all[m.counted]--
 	if m.Unsure {
 		f.unsure--

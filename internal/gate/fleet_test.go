@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -15,6 +17,7 @@ import (
 type world struct {
 	*testing.T
 	rand      *rand.Rand
+	now       time.Time
 	settings  [2]Settings
 	content   [2]int
 	workloads map[workload.Key]*inWorld
@@ -28,23 +31,13 @@ type world struct {
 	log     []string
 }
 
-// inWorld is one workload.
-type inWorld struct {
-	wave int
-	// uses are the sources that it uses, and has is what it was last rolled with.
-	uses [2]bool
-	has  [2]int
-	// state is Running, Failed or Done.
-	state State
-}
-
 func keyOf(name string) workload.Key {
 	return workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}
 }
 
 func (w *world) source(i int) *source.Source {
 	src := &source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: fmt.Sprint("cm", i)}}
-	src.Digest[0], src.Digest[1] = byte(w.content[i]), byte(w.content[i]>>8)
+	src.Digest = contentOf(w.content[i])
 	return src
 }
 
@@ -58,25 +51,28 @@ func (w *world) fail(format string, args ...any) {
 	w.Fatalf(format, args...)
 }
 
-func (w *world) member(at *inWorld, i int) Member {
-	m := Member{Wave: at.wave, Rolled: at.has[i] == w.content[i]}
-	if m.Rolled {
-		m.State = at.state
-	}
-	return m
-}
-
-// build makes a fleet anew, as after a restart. Everybody asks it again.
-func (w *world) build(i int) {
-	if old := w.fleets[i]; old != nil {
+// build makes a fleet anew. Everybody asks it again. After a restart, nothing is known of the one
+// before.
+func (w *world) build(i int, restart bool) {
+	old := w.fleets[i]
+	if old != nil && !restart {
 		w.push(old.Again(w.fleets[:])...)
 	}
-	w.fleets[i] = NewFleet(w.source(i), w.settings[i])
+	src := w.source(i)
+	w.fleets[i] = NewFleet(src, w.settings[i])
 	for key, at := range w.workloads {
-		if at.uses[i] {
-			w.fleets[i].Put(key, w.member(at, i))
-			w.push(key)
+		if !at.uses[i] {
+			continue
 		}
+		var before Member
+		if old != nil && !restart && old.digest == src.Digest {
+			before, _ = old.Member(key)
+		}
+		w.fleets[i].Put(key, w.member(key, i, before))
+		w.push(key)
+	}
+	if old != nil && !restart {
+		w.fleets[i].Inherit(old)
 	}
 }
 
@@ -93,7 +89,8 @@ func (w *world) put(key workload.Key) {
 	for i, fleet := range w.fleets {
 		stopped := fleet.Stopped()
 		if there && at.uses[i] {
-			fleet.Put(key, w.member(at, i))
+			before, _ := fleet.Member(key)
+			fleet.Put(key, w.member(key, i, before))
 		} else {
 			fleet.Remove(key)
 		}
@@ -101,6 +98,21 @@ func (w *world) put(key workload.Key) {
 			w.push(fleet.Again(w.fleets[:])...)
 		}
 		w.push(fleet.Next()...)
+	}
+}
+
+// pass lets time pass. What time alone changes is put again when a member said so.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	for key := range w.workloads {
+		due := false
+		for _, fleet := range w.fleets {
+			m, ok := fleet.Member(key)
+			due = due || ok && !m.Due.IsZero() && !m.Due.After(w.now)
+		}
+		if due {
+			w.put(key)
+		}
 	}
 }
 
@@ -120,16 +132,15 @@ func (w *world) reconcile() {
 	}
 	if a := askWaves(key, asked); len(asked) > 0 && a.Open() {
 		w.judge(key, at)
-		for _, fleet := range asked {
-			fleet.reserve(key)
-		}
+		f, d := w.facts(key), reload.Decision{}
+		passWaves(f, &d, asked, nil)
 		if w.rand.IntN(10) == 0 {
 			w.say("%s: its write was refused", key)
 			w.push(key) // it is retried
 		} else {
 			w.say("%s starts in wave %d", key, at.wave)
 			w.started++
-			at.has, at.state = w.content, Running
+			at.start(w, &d)
 		}
 	} else if len(asked) > 0 {
 		w.say("%s waits %s", key, a.Why)
@@ -147,31 +158,31 @@ func (w *world) judge(key workload.Key, starts *inWorld) {
 		if !starts.uses[i] || starts.has[i] == w.content[i] {
 			continue
 		}
-		running, failed, all := 0, 0, 0
+		rolling, failed, all := 0, 0, 0
 		for other, at := range w.workloads {
 			if !at.uses[i] {
 				continue
 			}
 			all++
-			rolled := at.has[i] == w.content[i]
-			if rolled && at.state == Running {
-				running++
+			if other != key && at.rolls(w, i) {
+				rolling++
 			}
-			if rolled && at.state == Failed {
+			if at.failed(w, i) {
 				failed++
 			}
 			blocked := false
-			if !rolled {
+			if at.has[i] != w.content[i] {
 				for j, fleet := range w.fleets {
 					blocked = blocked || j != i && at.uses[j] && at.has[j] != w.content[j] && fleet.Stopped()
 				}
 			}
-			if at.wave < starts.wave && (rolled && at.state == Running || !rolled && !blocked) {
+			if at.wave < starts.wave && (at.isNew(w, i) && at.rolls(w, i) || !at.isNew(w, i) && !blocked) {
 				w.fail("%s starts in wave %d before %s of wave %d", key, starts.wave, other, at.wave)
 			}
 		}
-		if budget := s.MaxRolling.Of(all); running >= budget {
-			w.fail("%s starts, and %d are running already, allowed are %d of %d", key, running, budget, all)
+		// One that rolls with earlier data takes no other place. One that is paused in that takes none.
+		if budget := s.MaxRolling.Of(all); rolling >= budget && starts.state != Running {
+			w.fail("%s starts, and %d are running already, allowed are %d of %d", key, rolling, budget, all)
 		}
 		if failed > s.MaxFailures && !s.Resumed {
 			w.fail("%s starts although %d failed", key, failed)
@@ -179,9 +190,9 @@ func (w *world) judge(key workload.Key, starts *inWorld) {
 	}
 }
 
-func (w *world) pick(state State) (workload.Key, *inWorld) {
+func (w *world) pick(which func(*inWorld) bool) (workload.Key, *inWorld) {
 	for key, at := range w.workloads {
-		if at.state == state {
+		if which(at) {
 			return key, at
 		}
 	}
@@ -190,7 +201,7 @@ func (w *world) pick(state State) (workload.Key, *inWorld) {
 
 func (w *world) add() {
 	w.names++
-	at := &inWorld{wave: w.rand.IntN(4) - 1, state: Done}
+	at := &inWorld{wave: w.rand.IntN(4) - 1, state: Done, ended: w.now.Add(-time.Hour), listed: true}
 	at.uses[w.rand.IntN(2)] = true
 	if w.rand.IntN(3) == 0 {
 		at.uses = [2]bool{true, true}
@@ -206,38 +217,34 @@ func (w *world) step() {
 	switch n := w.rand.IntN(100); {
 	case n < 40 && len(w.queue) > 0:
 		w.reconcile()
-	case n < 75:
-		if key, at := w.pick(Running); at != nil {
-			at.state = Done
-			if w.rand.IntN(100) < w.fails {
-				at.state = Failed
-			}
-			w.say("%s is %d", key, at.state)
-			w.put(key)
-		}
+	case n < 65:
+		w.ends()
+	case n < 72:
+		w.list()
+	case n < 76:
+		w.pass(time.Duration(w.rand.IntN(100)) * time.Second)
 	case n < 80:
-		if key, at := w.pick(Failed); at != nil && w.rand.IntN(3) == 0 {
-			w.say("%s recovers", key)
-			at.state = Running
-			w.put(key)
-		}
+		w.recovers()
 	case n < 82:
 		i := w.rand.IntN(2)
 		w.content[i]++
 		w.settings[i].Resumed = false
 		w.say("source %d has content %d", i, w.content[i])
-		w.build(i)
+		w.build(i, false)
 	case n < 84:
-		w.say("a restart")
-		w.queue = nil
-		w.build(0)
-		w.build(1)
+		w.restart()
 	case n < 86:
 		i := w.rand.IntN(2)
 		w.settings[i].Resumed = true
 		w.say("source %d is resumed", i)
-		w.build(i)
-	case n < 93:
+		w.build(i, false)
+	case n < 88:
+		if key, at := w.pick(func(at *inWorld) bool { return at.state != Done || at.paused }); at != nil {
+			at.paused = !at.paused
+			w.say("%s is paused: %t", key, at.paused)
+			w.put(key)
+		}
+	case n < 94:
 		w.add()
 	default:
 		for key := range w.workloads {
@@ -251,29 +258,37 @@ func (w *world) step() {
 // Whatever comes: never more are running than the budget, nothing starts past a failure or before
 // the end of a lower wave, and all are done at the end, unless failures stop them.
 func TestWhateverComesWavesHold(t *testing.T) {
-	starts, stops := 0, 0
-	for seed := range uint64(800) {
+	starts, stops, soaked := 0, 0, 0
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 25))
-		w := &world{T: t, rand: r, workloads: map[workload.Key]*inWorld{}, content: [2]int{1, 1}, fails: []int{0, 5, 30}[r.IntN(3)]}
+		w := &world{T: t, rand: r, now: noon, workloads: map[workload.Key]*inWorld{}, content: [2]int{1, 1}, fails: []int{0, 10, 40}[r.IntN(3)]}
 		for i := range w.settings {
 			w.settings[i] = Settings{RollingBy: "x", MaxFailures: r.IntN(3), MaxRolling: []annotations.Share{{}, {Number: 1}, {Number: 3}, {Number: 1, Percent: true}, {Number: 40, Percent: true}}[r.IntN(5)]}
-			w.build(i)
+			w.settings[i].Soak = []time.Duration{0, 0, time.Minute}[r.IntN(3)]
+			w.build(i, true)
 		}
 		for range 2 + r.IntN(25) {
 			w.add()
 		}
 		for i := range w.content {
 			w.content[i]++
-			w.build(i)
+			w.build(i, false)
 		}
 		for range 300 {
 			w.step()
+			for _, at := range w.workloads {
+				for i := range w.content {
+					if at.uses[i] && at.isNew(w, i) && at.soaks(w, i) {
+						soaked++
+					}
+				}
+			}
 		}
 		stops += w.settle(seed)
 		starts += w.started
 	}
-	if starts < 15_000 || stops < 10 {
-		t.Errorf("%d starts and %d stops: this shows little", starts, stops)
+	if starts < 2_500 || stops < 2 || soaked < 1000 {
+		t.Errorf("%d starts, %d stops and %d that soak: this shows little", starts, stops, soaked)
 	}
 }
 
@@ -282,15 +297,19 @@ func TestWhateverComesWavesHold(t *testing.T) {
 func (w *world) settle(seed uint64) int {
 	w.Helper()
 	w.fails = 0
+	for key, at := range w.workloads {
+		if at.paused {
+			at.paused = false
+			w.put(key)
+		}
+	}
 	for range 100_000 {
-		_, running := w.pick(Running)
 		switch {
 		case len(w.queue) > 0:
 			w.reconcile()
-		case running != nil:
-			key, at := w.pick(Running)
-			at.state = Done
-			w.put(key)
+		case w.list(), w.ends():
+		case w.soaking():
+			w.pass(time.Minute)
 		default:
 			stopped := w.fleets[0].Stopped() || w.fleets[1].Stopped()
 			for key, at := range w.workloads {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -37,8 +38,13 @@ type Member struct {
 	State State
 	// Rolled reports whether its ledger has the data. Otherwise it still has to start.
 	Rolled bool
-	// Behind reports whether a reload with earlier data is in progress.
-	Behind bool
+	// Soaking reports that its rollout has ended, and that it has to stay available.
+	Soaking bool
+	// Asks reports that its Pods have to be listed, which show since when it has been available.
+	Asks bool
+	// Behind reports whether a reload with earlier data is in progress. Doubt reports that it may have
+	// failed instead, which is about to be known.
+	Behind, Doubt bool
 	// Unsure reports that it is about to be known whether the workload has failed.
 	Unsure bool
 	// Why explains that it has failed or is held, in a phrase whose subject is the workload.
@@ -50,7 +56,9 @@ type Member struct {
 	// since when it has been seen to roll out without being tracked.
 	ended, since, rolling time.Time
 	// dipped reports whether it was unavailable after the end of its rollout.
-	dipped   bool
+	dipped bool
+	// done reports whether it was done before. Then a later rollout shows nothing of the data.
+	done     bool
 	revision digest.Digest
 }
 
@@ -65,12 +73,17 @@ type Tracked struct {
 	// any Pod shows that.
 	Late  bool
 	Cause rollout.Cause
+	// Available is since when all Pods have been available, if they were listed because the status
+	// has no such time. Lists reports that they can be.
+	Available time.Time
+	Lists     bool
 	// Refused reports that the write of the reload has failed, try after try.
 	Refused bool
 }
 
 // MemberOf returns the state of a workload. Before is what was known of it in the same fleet: it
-// has the times that no status has. The facts need no sources.
+// has the times that no status has. Of the sources in the facts, those with windows that cannot be read
+// have to be there, and all of them if the ledger has one digest for many.
 func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, before Member) Member {
 	w := &f.Workload
 	m := Member{Wave: w.Policy.Wave(), revision: w.Revision()}
@@ -82,12 +95,13 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 	case err == nil && known.UnderOtherKey(src.Key.Kind, f.Instance):
 		m.State, m.Why = Held, "has a ledger of another installation"
 		return m
-	case err != nil || !rolledWith(&known, src):
-		m.wait(f, known.ChurnUntil, t.Refused)
+	case err != nil || !rolledWith(f, &known, src):
+		m.wait(f, &known, t.Refused)
 		m.Behind = t.Following && !t.Late && (!t.Unsure || !t.Unlisted)
+		m.Doubt = m.Behind && t.Unsure
 		return m
 	}
-	m.Rolled = true
+	m.Rolled, m.done = true, before.done || before.State == Done
 	switch {
 	case w.Runs != nil, before.State == Done && before.revision == m.revision:
 		m.State = Done
@@ -96,25 +110,38 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 	case unproven: // whether older Pods are back is checked
 		m.untracked(&w.Progress, f.Now, before)
 	case w.HasRolled() && !t.Following:
-		m.rest(w, s, f.Now, before)
+		m.rest(w, s, &t, f.Now, before)
 	default:
 		m.roll(&w.Progress, t, f.Now, before)
 	}
-	if m.State == Failed && known.Turn.Broken {
-		m.State, m.Why = Held, "was unavailable before its reload"
+	if m.State == Failed {
+		m.excuse(&known)
 	}
 	return m
 }
 
-// rolledWith reports whether a ledger has the present data of a source. One digest for many sources
-// shows only that a reload waits.
-func rolledWith(known *ledger.Ledger, src *source.Source) bool {
+// excuse holds a workload that failed for another reason than a reload with the data. A rollout that
+// replaced such a reload before the workload was done shows nothing else, so it is not excused.
+func (m *Member) excuse(known *ledger.Ledger) {
+	switch {
+	case known.Turn.Broken:
+		m.State, m.Why = Held, "was unavailable before its reload"
+	case known.Counter == 0 || known.Marks.IsZero():
+		m.State, m.Why = Held, "was not reloaded by Reroll with this data"
+	case m.done:
+		m.State, m.Why = Held, "was done before its present rollout"
+	}
+}
+
+// rolledWith reports whether a ledger has the present data of a source, or of the keys of it that
+// count. One digest for many sources shows only whether the ledger has that of all.
+func rolledWith(f *reload.Facts, known *ledger.Ledger, src *source.Source) bool {
 	key := src.Key.Local()
 	if all, aggregated := known.Aggregates[key.Kind]; aggregated {
-		return !all.Digest.IsZero()
+		return f.HasAll(key.Kind, all)
 	}
 	sum, ok := known.Entries[key]
-	return ok && sum == src.Digest
+	return ok && (sum == src.Digest || sum == f.CountedIn(src))
 }
 
 // keeps reports whether all older Pods stay because a user wants that.
@@ -123,14 +150,14 @@ func keeps(p *workload.Progress) bool {
 }
 
 // wait is for a workload that has to start.
-func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
-	a := checkChurn(f, &reload.Decision{ChurnUntil: churnUntil})
+func (m *Member) wait(f *reload.Facts, known *ledger.Ledger, refused bool) {
+	a := checkChurn(f, &reload.Decision{ChurnUntil: known.ChurnUntil})
 	switch {
 	case f.Workload.Runs != nil:
 		m.State, m.Why = Held, "runs by itself"
 	case !checkNotify(f).Open():
 		m.State, m.Why = Held, "is only reloaded by users"
-	case hasBadWindow(f):
+	case hasBadWindow(f, known):
 		m.State, m.Why = Held, "has a window that cannot be read"
 	case !a.Open():
 		m.State, m.Why, m.Due = Held, "was reloaded too often", a.Until
@@ -176,21 +203,25 @@ func (m *Member) untracked(p *workload.Progress, now time.Time, before Member) {
 
 // rest is for a workload whose rollout has ended: it has to stay available. After a restart, only the
 // status shows since when it does. One that is unavailable then may never have stayed available, so
-// it is not done.
-func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before Member) {
+// it is not done. Some kinds have no such times in their status, and their Pods may show them.
+func (m *Member) rest(w *workload.Workload, s *Settings, t *Tracked, now time.Time, before Member) {
 	p := &w.Progress
-	if m.ended = p.CompletedAt; m.ended.IsZero() {
-		m.ended = before.ended
+	if p.Empty() { // it has nothing that could become unavailable
+		m.State = Done
+		return
 	}
-	if m.ended.IsZero() {
-		m.ended = now
-	}
+	m.ended = firstKnown(p.CompletedAt, before.ended, t.Available, now)
 	m.dipped, m.State = before.dipped && before.revision == m.revision, Running
 	if !w.AllAvailable() {
 		m.dipped = true
 	} else {
 		switch m.since = before.since; {
 		case !m.since.IsZero():
+		case !m.dipped && !t.Available.IsZero():
+			m.since = t.Available
+		case !m.dipped && t.Lists && p.CompletedAt.IsZero() && s.Soak > 0:
+			m.Asks, m.Soaking = true, true
+			return
 		case m.dipped || p.AvailableAt.IsZero() || p.CompletedAt.IsZero():
 			m.since = now
 		default:
@@ -212,6 +243,23 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 	case m.Due.IsZero() || deadline.Before(m.Due):
 		m.Due = deadline
 	}
+	m.soak(s.Soak)
+}
+
+// soak explains a workload whose Pods have the data, and for which others still wait.
+func (m *Member) soak(takes time.Duration) {
+	switch m.Soaking = m.State == Running; {
+	case !m.Soaking:
+	case m.since.IsZero():
+		m.Why = "is not available"
+	default:
+		m.Why = "has to stay available until " + m.since.Add(takes).UTC().Format(time.RFC3339)
+	}
+}
+
+func firstKnown(times ...time.Time) time.Time {
+	i := slices.IndexFunc(times, func(t time.Time) bool { return !t.IsZero() })
+	return times[i]
 }
 
 func later(a, b time.Time) time.Time {

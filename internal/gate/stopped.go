@@ -22,7 +22,11 @@ func (f *Fleet) WhyStopped() string {
 	if found == nil {
 		return ""
 	}
-	text := fmt.Sprintf("wave %d stopped, %s/%s %s", found.Wave, strings.ToLower(first.Object()), first.Name, found.Why)
+	name := strings.ToLower(first.Object()) + "/" + first.Name
+	if f.source.Namespace == "" {
+		name += " in namespace " + first.Namespace
+	}
+	text := fmt.Sprintf("wave %d stopped, %s %s", found.Wave, name, found.Why)
 	if more := len(f.failed) - mostFailed; more > 0 {
 		text += fmt.Sprintf(", and %d more failed", more)
 	}
@@ -33,11 +37,14 @@ func (f *Fleet) WhyStopped() string {
 func (w *wave) text() string {
 	var parts []string
 	for _, s := range []struct {
-		state State
-		word  string
-	}{{Running, "in progress"}, {Waiting, "waiting"}, {Failed, "failed"}, {Held, "held"}, {Done, "done"}} {
-		if n := w.count[s.state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s.word))
+		n    int
+		word string
+	}{
+		{w.count[Running] - w.soaking, "in progress"}, {w.soaking, "soaking"}, {w.count[Waiting], "waiting"},
+		{w.count[Failed], "failed"}, {w.count[Held], "held"}, {w.count[Done], "done"},
+	} {
+		if s.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.word))
 		}
 	}
 	return strings.Join(parts, ", ")

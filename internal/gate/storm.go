@@ -58,17 +58,15 @@ type Storm struct {
 	oldest workload.Key
 	// accepted is the time of the newest reload of which a user accepted that it failed.
 	accepted int64
-	// failed are the failed reloads by namespace, and unsure is how many may have failed.
-	failed map[string]int
-	all    int
-	unsure int
+	// failed are the failed reloads by namespace, and unsure those that may have failed.
+	failed, unsure map[string]int
 	// short reports whether a reload was removed, so that an earlier one counts instead.
 	short bool
 }
 
 // NewStorm returns a storm without reloads.
 func NewStorm(h Halt) *Storm {
-	return &Storm{halt: h, latest: map[workload.Key]Latest{}, failed: map[string]int{}}
+	return &Storm{halt: h, latest: map[workload.Key]Latest{}, failed: map[string]int{}, unsure: map[string]int{}}
 }
 
 // Counts reports whether a reload of a workload that began at a time is among the latest, or its
@@ -127,15 +125,16 @@ func (s *Storm) count(key workload.Key, l Latest, by int) {
 	if l.At <= s.accepted {
 		return
 	}
+	add := func(to map[string]int) {
+		if to[key.Namespace] += by; to[key.Namespace] == 0 {
+			delete(to, key.Namespace)
+		}
+	}
 	if l.Unsure {
-		s.unsure += by
+		add(s.unsure)
 	}
-	if !l.Failed {
-		return
-	}
-	s.all += by
-	if s.failed[key.Namespace] += by; s.failed[key.Namespace] == 0 {
-		delete(s.failed, key.Namespace)
+	if l.Failed {
+		add(s.failed)
 	}
 }
 
@@ -156,8 +155,9 @@ func (s *Storm) Accept(until int64) {
 	if until == s.accepted {
 		return
 	}
-	s.accepted, s.all, s.unsure = until, 0, 0
+	s.accepted = until
 	clear(s.failed)
+	clear(s.unsure)
 	for key, l := range s.latest {
 		s.count(key, l, 1)
 	}
@@ -166,20 +166,32 @@ func (s *Storm) Accept(until int64) {
 // HaltedIn reports whether no reload starts in a namespace, or, with an empty name, in one without
 // failures. Another namespace counts for at most half of the failures that it takes, so that one
 // tenant alone does not halt the others.
-func (s *Storm) HaltedIn(ns string) bool { return s.reaches(ns, 0) }
+func (s *Storm) HaltedIn(ns string) bool { return s.reaches(ns, s.failed) }
 
-func (s *Storm) reaches(ns string, perhaps int) bool {
-	most := s.halt.Failures()
-	if s.halt == (Halt{}) || s.all+perhaps < most {
+// mayHaltIn is HaltedIn if all reloads of which it is not known yet have failed, too.
+func (s *Storm) mayHaltIn(ns string) bool {
+	if len(s.unsure) == 0 {
 		return false
 	}
-	sum := s.failed[ns] + perhaps
-	for other, n := range s.failed {
+	perhaps := maps.Clone(s.failed)
+	for of, n := range s.unsure {
+		perhaps[of] += n
+	}
+	return s.reaches(ns, perhaps)
+}
+
+// Unsure reports whether it is about to be known whether some of the latest reloads have failed.
+func (s *Storm) Unsure() bool { return len(s.unsure) > 0 }
+
+func (s *Storm) reaches(ns string, failed map[string]int) bool {
+	most := s.halt.Failures()
+	sum := failed[ns]
+	for other, n := range failed {
 		if other != ns {
 			sum += min(n, max(most/2, 1))
 		}
 	}
-	return sum >= most
+	return s.halt != Halt{} && sum >= most
 }
 
 // Halted are the namespaces in which no reload starts, in order, and whether it is all of them.
@@ -194,7 +206,11 @@ func (s *Storm) Halted() (in []string, all bool) {
 
 // Why counts the reloads that failed.
 func (s *Storm) Why() string {
-	return fmt.Sprintf("%d of the last %d reloads in the cluster did not complete (--halt-when-failing=%s)", s.all, s.halt.Last, s.halt)
+	all := 0
+	for _, n := range s.failed {
+		all += n
+	}
+	return fmt.Sprintf("%d of the last %d reloads in the cluster did not complete (--halt-when-failing=%s)", all, s.halt.Last, s.halt)
 }
 
 // Newest is the workload of the newest reload that failed, and the time of the newest reload.
@@ -218,7 +234,7 @@ func (s *Storm) Ask(key workload.Key) Answer {
 		return Answer{}
 	case s.HaltedIn(ns):
 		return Answer{By: Halted, Stopped: true, Why: s.Why()}
-	case s.unsure > 0 && s.reaches(ns, s.unsure):
+	case s.mayHaltIn(ns):
 		return Answer{By: Halted, Why: "until it is known whether too many of the last reloads in the cluster have failed"}
 	default:
 		return Answer{}

@@ -32,7 +32,7 @@ func (f *Fleet) answered(m *member) {
 	}
 }
 
-// ask reports whether a member may start. A member that may not is told when it may.
+// ask reports whether a member may start. A member that may not is notified when it may.
 func (f *Fleet) ask(key workload.Key) Answer {
 	m, ok := f.members[key]
 	if !ok || m.Rolled || m.reserved {
@@ -64,7 +64,7 @@ func (f *Fleet) check(m *member) Answer {
 		closed.Why = fmt.Sprintf("until it is known whether workloads of %s have failed", f.source)
 		return closed
 	}
-	if n := f.rolling(); n >= f.budget() && !m.occupies() {
+	if n := f.rolling(); n-m.place() >= f.budget() && !m.occupies() {
 		closed.Why = fmt.Sprintf("for its turn: %d of %d workloads of %s are in progress (%s)", n, len(f.members), f.source, f.settings.RollingBy)
 		return closed
 	}

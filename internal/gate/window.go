@@ -2,9 +2,11 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/window"
@@ -95,14 +97,17 @@ func opens(all []windows, now time.Time) (at time.Time, found bool) {
 	return at, true
 }
 
-// hasBadWindow reports whether no reload of a workload starts until its window is corrected.
-func hasBadWindow(f *reload.Facts) bool {
-	text, _ := f.Windows()
-	if text == "" {
-		return false
+// hasBadWindow reports whether no reload of a workload starts until a window is corrected: its own,
+// or that of a source that has changed.
+func hasBadWindow(f *reload.Facts, known *ledger.Ledger) bool {
+	if text, _ := f.Windows(); text != "" {
+		if _, err := window.Parse(text); err != nil {
+			return true
+		}
 	}
-	_, err := window.Parse(text)
-	return err != nil
+	return slices.ContainsFunc(f.Concerns, func(c reload.Concern) bool {
+		return c.Source.Annotations.Waves.Waves().BadWindow && !rolledWith(f, known, &c.Source)
+	})
 }
 
 // When returns when the gate opens: in its time zone, and in that of a reader if the clocks there

@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -21,7 +23,7 @@ func daemonSet() Kind {
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   o.Status.DesiredNumberScheduled, Total: o.Status.CurrentNumberScheduled,
 					Updated: o.Status.UpdatedNumberScheduled, Available: o.Status.NumberAvailable,
-					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType,
+					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType, MinReady: time.Duration(o.Spec.MinReadySeconds) * time.Second,
 				},
 			}
 		}},

@@ -141,7 +141,7 @@ func (c *Copy) Changes() []reload.Concern {
 	for _, changed := range c.Changed {
 		for _, kind := range source.Kinds() {
 			if kind.Type() == changed.Type {
-				all = append(all, reload.Concern{Source: source.Source{Key: source.Key{Kind: kind, Namespace: c.Of.Namespace, Name: changed.Name}}})
+				all = append(all, reload.Concern{Source: source.Source{Key: source.LocalKey{Kind: kind, Name: changed.Name}.In(c.Of.Namespace)}})
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -21,7 +23,7 @@ func statefulSet() Kind {
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, Partition: partition(&o.Spec.UpdateStrategy),
-					Ordered: o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, Revision: o.Status.UpdateRevision,
+					Ordered: o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, Revision: o.Status.UpdateRevision, MinReady: time.Duration(o.Spec.MinReadySeconds) * time.Second,
 				},
 			}
 		}},

@@ -36,8 +36,12 @@ const MaxCounter = 1 << 40
 // MaxSuperseded bounds the superseded templates in a ledger.
 const MaxSuperseded = 8
 
-// MaxCertificates bounds the certificates in a ledger.
-const MaxCertificates = 16
+// MaxCertificates bounds the certificates in a ledger, and MaxCertificateNames the length of all of
+// their names, so that there is room for the longest names of sources in other namespaces.
+const (
+	MaxCertificates     = 16
+	MaxCertificateNames = 2048
+)
 
 // maxName is the longest name of a Secret.
 const maxName = 253
@@ -77,6 +81,8 @@ type Ledger struct {
 	Step Step
 	// Entries are the digests of the sources.
 	Entries map[source.LocalKey]digest.Digest
+	// Consented is a signature about the entries of other namespaces. See SignForeign.
+	Consented string
 	// Aggregates replace the entries of kinds with too many of them. See Aggregate.
 	Aggregates map[source.Kind]Total
 	// OnDelete reports whether the controller that wrote it reloads for deletions, and so has
@@ -84,6 +90,9 @@ type Ledger struct {
 	// whose deletion caused no reload.
 	OnDelete bool
 	Gone     map[source.LocalKey]struct{}
+	// Selecting is a digest of what selects its sources, if the workload selects some by their
+	// labels. As long as it is the same, a source with an entry was selected.
+	Selecting digest.Digest
 	// Run is the latest run that was created for a reload, if reloads create runs.
 	Run types.UID
 	// NotifiedAt is when a receiver was last notified of changes, in seconds since 1970; 0 if none
@@ -135,13 +144,17 @@ func (l Ledger) String() string {
 // aggregate replaces the entries of the kind that needs most room, then of the next. l is not
 // changed.
 func (l Ledger) Bounded() Ledger {
-	for len(l.text()) > maxLedgerText && len(l.Entries) > 0 {
-		l = l.aggregated(l.largestKind())
+	for len(l.text()) > maxLedgerText {
+		kind := l.largestKind()
+		if kind == 0 {
+			break // the entries of other namespaces are few
+		}
+		l = l.aggregated(kind)
 	}
 	return l
 }
 
-// Aggregate returns one digest for all entries of a kind.
+// Aggregate returns one digest for all entries of a kind, without sources of other namespaces.
 //
 // As long as it stays the same, no source was changed, added or removed. If it differs, at least
 // one source was, but the ledger shows neither which one nor how. Like an entry, it is zero if no
@@ -152,7 +165,7 @@ func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) dige
 	e := digest.NewEncoder(sha256.New())
 	e.Begin('a')
 	for _, key := range keys {
-		if key.Kind == kind {
+		if key.Kind == kind && !key.IsForeign() {
 			sum := entries[key]
 			if sum.IsZero() {
 				return sum
@@ -168,13 +181,13 @@ func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) dige
 func (l Ledger) aggregated(kind source.Kind) Ledger {
 	all := Total{Digest: Aggregate(kind, l.Entries)}
 	for key := range l.Entries {
-		if key.Kind == kind {
+		if key.Kind == kind && !key.IsForeign() {
 			all.Count++
 		}
 	}
 
 	l.Entries = maps.Clone(l.Entries)
-	maps.DeleteFunc(l.Entries, func(key source.LocalKey, _ digest.Digest) bool { return key.Kind == kind })
+	maps.DeleteFunc(l.Entries, func(key source.LocalKey, _ digest.Digest) bool { return key.Kind == kind && !key.IsForeign() })
 
 	aggregates := map[source.Kind]Total{kind: all}
 	for other, total := range l.Aggregates {
@@ -190,6 +203,9 @@ func (l Ledger) largestKind() source.Kind {
 	room := map[source.Kind]int{}
 	var largest source.Kind
 	for key := range l.Entries {
+		if key.IsForeign() {
+			continue
+		}
 		room[key.Kind] += len(key.Name) + len(`"":"",`) + 2*len(digest.Digest{})
 	}
 	for kind, size := range room {

@@ -27,14 +27,18 @@ type Rank struct {
 	instance        string
 	read            bool
 	began           int64
+	aggregated      bool
 }
 
 // Began is when the latest reload began, in seconds since 1970; 0 if the ledger does not note it.
 func (r Rank) Began() int64 { return r.began }
 
+// Aggregated reports whether one digest stands for many sources.
+func (r Rank) Aggregated() bool { return r.aggregated }
+
 // Rank returns the fields of the ledger that show when it was written.
 func (l *Ledger) Rank() Rank {
-	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true, began: l.Turn.At}
+	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true, began: l.Turn.At, aggregated: len(l.Aggregates) > 0}
 }
 
 // Follows reports whether a ledger was written after others of the same object. A removed or
@@ -42,6 +46,12 @@ func (l *Ledger) Rank() Rank {
 func (r Rank) Follows(others ...Rank) bool {
 	current := r.ledger()
 	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !current.Follows(other.ledger()) })
+}
+
+// Precedes reports whether a ledger was written before another one of the same object, or is none.
+func (r Rank) Precedes(other Rank) bool {
+	current := r.ledger()
+	return !r.read || current.olderThan(other.ledger())
 }
 
 func (r Rank) ledger() Ledger {

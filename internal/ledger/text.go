@@ -31,14 +31,23 @@ type ledgerText struct {
 	Turn       Turn            `json:"turn,omitzero"`
 	Noted      digest.Digest   `json:"noted,omitzero"`
 	OnDelete   bool            `json:"del,omitempty"`
+	Selecting  digest.Digest   `json:"sel,omitzero"`
 	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
 	ConfigMap map[string]digest.Digest `json:"cm,omitempty"`
 	Secret    map[string]digest.Digest `json:"secret,omitempty"`
 	SPC       map[string]digest.Digest `json:"spc,omitempty"`
+	Bundles   map[string]digest.Digest `json:"ctb,omitempty"`
 	All       map[string]*Total        `json:"all,omitempty"`
+	// Foreign has the entries of sources of other namespaces, by the short name of the kind. Versions
+	// that do not know them ignore and drop this field, and never take such an entry for one of the
+	// namespace of the workload.
+	Foreign   map[string]map[string]digest.Digest `json:"far,omitempty"`
+	Consented string                              `json:"sig,omitempty"`
 	// Certificates are by the name of a Secret.
 	Certificates map[string]source.Certificate `json:"cert,omitempty"`
+	// ForeignGone is like Foreign, for sources that did not exist.
+	ForeignGone map[string]map[string]digest.Digest `json:"farGone,omitempty"`
 }
 
 // kindInText is how a ledger represents a kind of source.
@@ -54,6 +63,7 @@ func kindsInText() [source.KindCount]kindInText {
 		{source.ConfigMap, "cm", func(t *ledgerText) *map[string]digest.Digest { return &t.ConfigMap }},
 		{source.Secret, "secret", func(t *ledgerText) *map[string]digest.Digest { return &t.Secret }},
 		{source.SecretProviderClass, "spc", func(t *ledgerText) *map[string]digest.Digest { return &t.SPC }},
+		{source.ClusterTrustBundle, "ctb", func(t *ledgerText) *map[string]digest.Digest { return &t.Bundles }},
 	}
 }
 
@@ -98,6 +108,8 @@ func Parse(s string) (Ledger, error) {
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
+		Selecting:  text.Selecting,
+		Consented:  text.Consented,
 	}
 	if len(text.Certificates) > 0 {
 		l.Certificates = text.Certificates
@@ -110,14 +122,12 @@ func Parse(s string) (Ledger, error) {
 		for name, digest := range entries {
 			l.Entries[source.LocalKey{Kind: t.kind, Name: name}] = digest
 		}
+		text.foreign(&l, t)
 		if all != nil {
 			l.Aggregates[t.kind] = *all
 		}
 		for _, name := range text.Gone[t.short] {
-			if l.Gone == nil {
-				l.Gone = map[source.LocalKey]struct{}{}
-			}
-			l.Gone[source.LocalKey{Kind: t.kind, Name: name}] = struct{}{}
+			l.noteGone(source.LocalKey{Kind: t.kind, Name: name})
 		}
 	}
 	return l, nil
@@ -127,21 +137,8 @@ func parseText(s string) (text ledgerText, err error) {
 	if len(s) > maxLedgerRead {
 		return text, fmt.Errorf("ledger has %d bytes, must have at most %d", len(s), maxLedgerRead)
 	}
-	// The version comes first, because the rest of a newer text is unknown.
-	var version struct {
-		Format int `json:"v"`
-	}
-	if err := json.Unmarshal([]byte(s), &version); err != nil {
-		return text, fmt.Errorf("ledger must be a JSON object with a version: %w", err)
-	}
-	if version.Format > Format {
-		return text, fmt.Errorf("%w: it has format %d, known is %d", ErrNewerFormat, version.Format, Format)
-	}
-	if version.Format < 1 {
-		return text, fmt.Errorf("ledger has format %d, must be from 1 to %d", version.Format, Format)
-	}
-	if err := json.Unmarshal([]byte(s), &text); err != nil {
-		return text, fmt.Errorf("ledger of format %d: %w", version.Format, err)
+	if err := json.Unmarshal([]byte(s), &text); err != nil || text.Format < 1 || text.Format > Format {
+		return text, explain(s, err)
 	}
 	if err := text.bounded(); err != nil {
 		return text, err
@@ -150,6 +147,24 @@ func parseText(s string) (text ledgerText, err error) {
 		return text, fmt.Errorf("ledger has step %d, must be from 0 to %d", text.Step, lastStep)
 	}
 	return text, nil
+}
+
+// explain returns why a text is no ledger of the known format, and err is the reason why it could
+// not be read whole. The version counts first, because the rest of a newer text is unknown.
+func explain(s string, err error) error {
+	var version struct {
+		Format int `json:"v"`
+	}
+	if err := json.Unmarshal([]byte(s), &version); err != nil {
+		return fmt.Errorf("ledger must be a JSON object with a version: %w", err)
+	}
+	switch {
+	case version.Format > Format:
+		return fmt.Errorf("%w: it has format %d, known is %d", ErrNewerFormat, version.Format, Format)
+	case version.Format < 1:
+		return fmt.Errorf("ledger has format %d, must be from 1 to %d", version.Format, Format)
+	}
+	return fmt.Errorf("ledger of format %d: %w", version.Format, err)
 }
 
 // bounded returns an error if a number is out of the range that Reroll writes.
@@ -168,6 +183,9 @@ func (t *ledgerText) bounded() error {
 			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
 		}
 	}
+	if err := t.validForeign(); err != nil {
+		return err
+	}
 	return t.boundedCertificates()
 }
 
@@ -184,8 +202,13 @@ func (t *ledgerText) boundedCertificates() error {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Certificates: l.Certificates}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Selecting: l.Selecting, Certificates: l.Certificates, Consented: l.Consented}
 	for key, sum := range l.Entries {
+		if key.IsForeign() {
+			_, gone := l.Gone[key]
+			text.putForeign(key, sum, gone)
+			continue
+		}
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {
 			*entries = map[string]digest.Digest{}
@@ -204,7 +227,7 @@ func (l Ledger) text() string {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), source.CompareLocalKeys) {
 		t, known := inText(key.Kind)
-		if _, ok := l.Entries[key]; !ok || !known {
+		if _, ok := l.Entries[key]; !ok || !known || key.IsForeign() {
 			continue // one digest for all does not show deletions
 		}
 		if text.Gone == nil {

@@ -33,7 +33,7 @@ func Missing(w *workload.Workload, sources []reload.MissingSource, unmatched []p
 	}
 	var expressions []string
 	for _, n := range unmatched {
-		expressions = append(expressions, fmt.Sprintf("'%s' matches no %s", short(n.Text), n.Kind))
+		expressions = append(expressions, fmt.Sprintf("'%s' matches no %s", short(n.Text), n.What()))
 	}
 	if len(expressions) > 0 {
 		sentences = append(sentences, fmt.Sprintf("In namespace %s, %s. Check the spelling, or create it: Reroll watches for it", w.Key.Namespace, listed(expressions, mostMissing)))

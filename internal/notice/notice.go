@@ -21,6 +21,7 @@ import (
 const (
 	Watching          = "Watching"
 	SourceMissing     = "SourceMissing"
+	SourceNotAllowed  = "SourceNotAllowed"
 	LeftToOwner       = "LeftToOwner"
 	OtherController   = "OtherController"
 	AnnotationIgnored = "AnnotationIgnored"
@@ -57,6 +58,10 @@ type Notice struct {
 	// Alert reports whether it is sent to the receiver of alerts, too.
 	Alert bool
 	Text  string
+	// Once identifies the notice, if a restart of the controller or another leader must not repeat it:
+	// it follows from what stands in the cluster. It is empty for a notice about what happens only
+	// once.
+	Once string
 }
 
 // warning is a notice about a workload on which a user has to act.

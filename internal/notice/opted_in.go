@@ -45,7 +45,7 @@ func optedInText(w *workload.Workload, concerns []reload.Concern) string {
 // ruleWord describes the rule by which a source concerns a workload.
 func ruleWord(c reload.Concern) string {
 	switch v := c.Verdict; {
-	case v.Rule == policy.RuleNamed && v.Entry != c.Source.Key.Name:
+	case v.Rule.WithoutReference() && v.Entry != c.Source.Key.Name:
 		return fmt.Sprintf("%s by '%s'", v.Rule, short(v.Entry))
 	case v.Rule == policy.RuleTypedAuto:
 		plural := "s"

@@ -41,6 +41,8 @@ func excludeAnnotation(kind source.Kind) string {
 		return names.SecretExclude
 	case source.SecretProviderClass:
 		return names.SPCExclude
+	case source.ClusterTrustBundle:
+		return annotations.ExcludeTrustBundles
 	default:
 		return names.ConfigMapExclude
 	}

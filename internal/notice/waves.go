@@ -24,8 +24,15 @@ func HeldByWaves(w *workload.Workload, src source.Key, why string) Notice {
 
 // resume is how a user continues.
 func resume(src source.Key) string {
-	return fmt.Sprintf("It continues when that workload recovers, or with other data. To continue with this data: reroll resume -n %s %s/%s",
-		src.Namespace, strings.ToLower(src.Kind.String()), src.Name)
+	const itself = "It continues when that workload recovers, or with other data"
+	command := "reroll resume"
+	switch {
+	case src.Local().IsUnion():
+		return itself // there is no object for the consent
+	case src.Namespace != "":
+		command += " -n " + src.Namespace
+	}
+	return fmt.Sprintf("%s. To continue with this data: %s %s/%s", itself, command, strings.ToLower(src.Kind.String()), src.Name)
 }
 
 func stoppedPage() string { return buildinfo.Doc("how-to/roll-in-waves.md#when-a-workload-fails") }

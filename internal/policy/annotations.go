@@ -25,6 +25,8 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 	}
 	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(onWorkload), r.pause(), r.churn("the workload"), r.rollout()
 	policy.wave, policy.window, policy.mode, policy.approval = r.wave(), r.window("the workload"), r.mode(onWorkload), r.approval()
+	policy.keys = r.keys()
+	policy.sources = r.sources()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
 }
@@ -56,7 +58,7 @@ func (r *policyReader) kind(kind source.Kind) kindPolicy {
 		optsSet:     from.HasAny(opting...),
 		excludedSet: r.preferred(keys.Exclude).HasAny(keys.Exclude),
 
-		entries:  r.entries(from, keys.Named),
+		entries:  r.entries(from, keys.Named, kind),
 		excluded: r.excluded(keys.Exclude),
 		search:   r.search(from),
 		auto:     r.toggle(from, r.names.Auto),
@@ -73,15 +75,19 @@ func (r *policyReader) preferred(key string) annotations.Written {
 	return r.template
 }
 
-func (r *policyReader) entries(from annotations.Written, key string) *annotations.NameList {
-	list, refused := annotations.ReadList(from.Values[key], &r.names)
+func (r *policyReader) entries(from annotations.Written, key string, kind source.Kind) *annotations.NameList {
+	list, refused := annotations.ReadList(from.Values[key], &r.names, kind == source.ConfigMap || kind == source.Secret)
 	r.refuseAll(from, key, refused)
 	return list
 }
 
 func (r *policyReader) excluded(key string) *annotations.NameSet {
 	from := r.preferred(key)
-	set, refused := annotations.ReadSet(from.Values[key], &r.names)
+	valid := annotations.IsObjectName
+	if key == annotations.ExcludeTrustBundles {
+		valid = annotations.IsBundleOrSigner
+	}
+	set, refused := annotations.ReadSet(from.Values[key], &r.names, valid)
 	r.refuseAll(from, key, refused)
 	return set
 }
@@ -185,7 +191,7 @@ func (r *policyReader) wave() setWave {
 		r.refuse(from, annotations.Wave, text, "has no effect; %s", err)
 		return setWave{}
 	}
-	return setWave{value: wave, set: true}
+	return setWave{value: wave, on: onWorkload.orTemplate(from)}
 }
 
 func (r *policyReader) rollout() RolloutStrategy {

@@ -49,11 +49,11 @@ func (l Limit) String() string {
 	if l == (Limit{}) {
 		return "off"
 	}
-	return strconv.FormatInt(l.Reloads, 10) + "/" + short(l.Within)
+	return strconv.FormatInt(l.Reloads, 10) + "/" + Short(l.Within)
 }
 
-// short drops the zeros at the end of a duration: 1h instead of 1h0m0s.
-func short(d time.Duration) string {
+// Short drops the zeros at the end of a duration: 1h instead of 1h0m0s.
+func Short(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {

@@ -42,6 +42,7 @@ func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []a
 	waves, problems := annotations.ReadWaves(own, false)
 	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), approval: r.approvalIn(r.own, "the namespace"), waves: waves.Keep()}
 	policy.byDefault, policy.mode, policy.settle = r.byDefault(), r.mode(onNamespace), r.settle(onNamespace)
+	policy.keys = r.keysOfNamespace()
 	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }
 
@@ -73,6 +74,7 @@ func (p Policy) Under(namespace Policy) Policy {
 	if p.mode.on == nowhere || p.mode.on == onNamespace {
 		p.mode = namespace.mode
 	}
+	p.keys = p.keys.under(namespace.keys)
 	return p
 }
 

@@ -18,6 +18,7 @@ type Policy struct {
 	// do not decide that.
 	byDefault  toggle
 	mode       setMode
+	keys       KeyRule
 	settle     setDuration
 	pause      setDuration
 	churn      setLimit
@@ -27,6 +28,7 @@ type Policy struct {
 	wave       setWave
 	waves      annotations.Kept
 	rolloutSet bool
+	sources    setSelector
 }
 
 // kindPolicy is the part of a Policy for one kind of source.
@@ -39,6 +41,13 @@ type kindPolicy struct {
 	search   bool
 	auto     toggle
 	typed    toggle
+}
+
+// setSelector selects sources of the kinds that have labels. It is set if an annotation is there,
+// valid or not.
+type setSelector struct {
+	selector *annotations.Selector
+	set      bool
 }
 
 // toggle distinguishes "set to false" from "not set": only the former opts out if all workloads are
@@ -102,6 +111,9 @@ func (p Policy) PausePeriod() (time.Duration, bool) {
 // Wave returns the wave of the workload.
 func (p *Policy) Wave() int { return int(p.wave.value) }
 
+// WaveSetBy returns what sets that wave.
+func (p *Policy) WaveSetBy() string { return annotations.Wave + " on " + p.wave.on.String() }
+
 // Waves returns how the annotations of a namespace set that its workloads are rolled one after the
 // other.
 func (p *Policy) Waves() annotations.Waves { return p.waves.Waves() }
@@ -153,6 +165,7 @@ func (p Policy) Over(below Policy) Policy {
 	if p.mode.on == nowhere {
 		p.mode = below.mode
 	}
+	p.keys = p.keys.over(below.keys)
 	if p.pause.on == nowhere {
 		p.pause = below.pause
 	}
@@ -163,8 +176,11 @@ func (p Policy) Over(below Policy) Policy {
 		p.window = below.window
 	}
 	p.approval = p.approval.over(below.approval)
-	if !p.wave.set {
+	if p.wave.on == nowhere {
 		p.wave = below.wave
+	}
+	if !p.sources.set {
+		p.sources = below.sources
 	}
 	if !p.rolloutSet {
 		p.rollout, p.rolloutSet = below.rollout, below.rolloutSet
@@ -186,13 +202,13 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.approval == other.approval && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
+	return p.SameSources(other) && p.keys.Equal(other.keys) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.approval == other.approval && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to
 // reload.
 func (p Policy) SameSources(other Policy) bool {
-	if p.byDefault != other.byDefault {
+	if p.byDefault != other.byDefault || !p.sources.selector.Equal(other.sources.selector) {
 		return false
 	}
 	for _, kind := range source.Kinds() {
@@ -206,6 +222,9 @@ func (p Policy) SameSources(other Policy) bool {
 // Widens reports whether the policy selects a source that an earlier one did not. Earlier changes
 // of that source roll no workload.
 func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
+	if p.sources.selector != nil && !p.sources.selector.Equal(earlier.sources.selector) {
+		return true
+	}
 	for _, kind := range source.Kinds() {
 		now, before := p.of(kind), earlier.of(kind)
 		if now.search && !before.search || now.optedIn(p.ruleByDefault(autoReloadAll)) != 0 && before.optedIn(earlier.ruleByDefault(autoReloadAll)) == 0 ||
@@ -219,75 +238,6 @@ func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
 func (k kindPolicy) equal(other kindPolicy) bool {
 	return k.search == other.search && k.auto == other.auto && k.typed == other.typed &&
 		k.excluded.Equal(other.excluded) && k.entries.Equal(other.entries)
-}
-
-// Names reports whether an entry of a list names a source.
-func (p Policy) Names(key source.LocalKey) bool {
-	_, found := p.of(key.Kind).entries.Find(key.Name)
-	return found
-}
-
-// NamedSource is an entry of a list of sources that a workload names.
-type NamedSource struct {
-	Kind source.Kind
-	// Text is the entry as the user wrote it.
-	Text string
-	// Expression reports whether the entry cannot be the name of an object. An entry with a dot may
-	// be either, and counts as a name.
-	Expression bool
-}
-
-// Named are the entries of all lists, without duplicates.
-func (p Policy) Named() []NamedSource {
-	return p.NamedWhere(func(source.Kind, annotations.NamedEntry) bool { return true })
-}
-
-// NamedWhere are the wanted entries, without duplicates.
-func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool) []NamedSource {
-	var named []NamedSource
-	seen := map[NamedSource]struct{}{}
-	for _, kind := range source.Kinds() {
-		for _, entry := range p.of(kind).entries.All() {
-			source := NamedSource{Kind: kind, Text: entry.Text, Expression: entry.Pattern != nil && !annotations.IsObjectName(entry.Text)}
-			if _, twice := seen[source]; !twice && wanted(kind, entry) {
-				seen[source] = struct{}{}
-				named = append(named, source)
-			}
-		}
-	}
-	return named
-}
-
-// ExactNames returns the names of a kind that match only one source, in the order of the
-// annotation. It excludes names with a special character of regular expressions, such as a dot.
-func (p Policy) ExactNames(kind source.Kind) []string {
-	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern == nil })
-}
-
-// Patterns returns the named entries of a kind that can match several sources.
-func (p Policy) Patterns(kind source.Kind) []string {
-	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern != nil })
-}
-
-// CountNames returns the number of ExactNames of all kinds, and whether there are Patterns.
-func (p Policy) CountNames() (names int, patterns bool) {
-	for _, kind := range p.kinds {
-		if kind.entries != nil {
-			names += len(kind.entries.Entries) - len(kind.entries.Patterns)
-			patterns = patterns || len(kind.entries.Patterns) > 0
-		}
-	}
-	return names, patterns
-}
-
-func (p Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry) bool) []string {
-	var texts []string
-	for _, entry := range p.of(kind).entries.All() {
-		if wanted(entry) {
-			texts = append(texts, entry.Text)
-		}
-	}
-	return texts
 }
 
 // SearchesForNothingIfAll reports whether search has no effect if all workloads are opted in.
@@ -307,11 +257,26 @@ func (p Policy) of(kind source.Kind) kindPolicy {
 		// An unknown kind concerns no workload, even if all are opted in.
 		return kindPolicy{auto: off}
 	}
-	return p.kinds[kind-1]
+	policy := p.kinds[kind-1]
+	if kind.ClusterScoped() && p.refusesEachKind() {
+		policy.typed = off
+	}
+	return policy
 }
 
-// setWave is a wave, and whether an annotation sets it.
+// refusesEachKind reports whether the workload opts out for each kind of source that has an
+// annotation of its own. Then the rest is not opted in by default either.
+func (p *Policy) refusesEachKind() bool {
+	for i, kind := range source.Kinds() {
+		if !kind.ClusterScoped() && p.kinds[i].typed != off {
+			return false
+		}
+	}
+	return true
+}
+
+// setWave is a wave, and where an annotation sets it.
 type setWave struct {
 	value int32
-	set   bool
+	on    place
 }

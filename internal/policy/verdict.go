@@ -10,14 +10,18 @@ import (
 // Rule is why a source concerns a workload or does not.
 type Rule uint8
 
-// The rules, in the order in which they are checked. The first three exclude a source, the next
-// six select it. The others describe what was missing.
+// The rules, in the order in which they are checked. The first four exclude a source, the next
+// seven select it. The others describe what was missing.
 const (
-	RuleUnselected Rule = iota + 1
+	// RuleNoConsent is also the rule for a source of another namespace that does not exist:
+	// otherwise anybody could ask what exists there.
+	RuleNoConsent Rule = iota + 1
+	RuleUnselected
 	RuleIgnored
 	RuleExcluded
 
 	RuleNamed
+	RuleSelected
 	RuleSearch
 	RuleAuto
 	RuleTypedAuto
@@ -25,6 +29,7 @@ const (
 	RuleAutoAll
 
 	RuleNoEntryMatches
+	RuleLabelsDiffer
 	RuleNotReferred
 	RuleNoMatchAnnotation
 	RuleOptedOut
@@ -36,6 +41,8 @@ const (
 // not.
 func (r Rule) String() string {
 	switch r {
+	case RuleNoConsent:
+		return "the source does not exist, or its " + annotations.AllowFromKey + " does not allow this namespace"
 	case RuleUnselected:
 		return "its labels do not match --resource-label-selector"
 	case RuleIgnored:
@@ -44,6 +51,8 @@ func (r Rule) String() string {
 		return "the workload excludes the source by name"
 	case RuleNamed:
 		return "named"
+	case RuleSelected:
+		return "selected"
 	case RuleSearch:
 		return "search and match"
 	case RuleAuto:
@@ -56,6 +65,8 @@ func (r Rule) String() string {
 		return "--auto-reload-all"
 	case RuleNoEntryMatches:
 		return "no entry of the workload's list matches the source"
+	case RuleLabelsDiffer:
+		return "its labels do not match " + annotations.Sources
 	case RuleNotReferred:
 		return "the workload does not reference the source"
 	case RuleNoMatchAnnotation:
@@ -71,6 +82,10 @@ func (r Rule) String() string {
 	}
 }
 
+// WithoutReference reports whether the rule applies to sources that the pod template does not
+// reference.
+func (r Rule) WithoutReference() bool { return r == RuleNamed || r == RuleSelected }
+
 // Verdict reports whether a source concerns a workload, and why.
 type Verdict struct {
 	Concerned bool
@@ -82,30 +97,38 @@ type Verdict struct {
 }
 
 // Judge reports whether a source concerns the workload. It checks first what excludes it, then what
-// opts it in; refers reports whether the pod template references the source, and autoReloadAll
+// opts it in. The namespace of the key is that of the workload, even for a source of another one, see
+// source.Key.SeenFrom. Refers reports whether the pod template references the source, and autoReloadAll
 // whether workloads are opted in by default.
 func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
 	policy := p.of(src.Kind)
 	optedIn := policy.optedIn(p.ruleByDefault(autoReloadAll))
 
 	switch {
+	case policy.lacksConsent(src, ann):
+		return Verdict{Rule: RuleNoConsent}
 	case ann.Unselected:
 		return Verdict{Rule: RuleUnselected}
 	case ann.Ignore:
 		return Verdict{Rule: RuleIgnored}
-	case policy.excluded.Has(src.Name):
-		return Verdict{Rule: RuleExcluded, Entry: src.Name}
+	case policy.excluded.Has(src.Local().Signer()):
+		return Verdict{Rule: RuleExcluded, Entry: src.Local().Signer()}
 	}
 	if entry, found := policy.entries.Find(src.Name); found {
 		return Verdict{Concerned: true, Rule: RuleNamed, Entry: entry}
 	}
+	selector := p.SelectorFor(src.Kind)
 	switch {
+	case ann.Labels.MatchedBy(selector):
+		return Verdict{Concerned: true, Rule: RuleSelected, Entry: selector.Text}
 	case refers && policy.search && ann.Match:
 		return Verdict{Concerned: true, Rule: RuleSearch}
 	case refers && optedIn != 0:
 		return Verdict{Concerned: true, Rule: optedIn}
 	case policy.entries != nil:
 		return Verdict{Rule: RuleNoEntryMatches}
+	case selector != nil && (!refers || !policy.search):
+		return Verdict{Rule: RuleLabelsDiffer, Entry: selector.Text}
 	case !refers && (policy.search || optedIn != 0):
 		return Verdict{Rule: RuleNotReferred}
 	case policy.search:
@@ -119,8 +142,17 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 	}
 }
 
+// lacksConsent reports whether a source of another namespace is not named, or does not allow the
+// workload. It comes first, so that the other rules are shown only to workloads that it allows.
+func (k kindPolicy) lacksConsent(src source.Key, ann source.Annotations) bool {
+	return src.IsForeign() && (!k.entries.HasName(src.Name) || !ann.AllowFrom.Has(src.Namespace))
+}
+
 // OptedIn reports whether any source could concern the workload.
 func (p Policy) OptedIn(autoReloadAll bool) bool {
+	if p.sources.selector != nil {
+		return true
+	}
 	byDefault := p.ruleByDefault(autoReloadAll)
 	for _, kind := range source.Kinds() {
 		policy := p.of(kind)

@@ -28,7 +28,7 @@ func (f *Facts) certificates(known, next ledger.Ledger) map[string]source.Certif
 	for i := range f.Concerns {
 		src := &f.Concerns[i].Source
 		switch {
-		case src.Key.Kind != source.Secret:
+		case src.Key.Kind != source.Secret, src.Key.IsForeign():
 		case !src.Certificate.IsZero():
 			put(src.Key.Name, src.Certificate)
 		default:
@@ -40,14 +40,21 @@ func (f *Facts) certificates(known, next ledger.Ledger) map[string]source.Certif
 
 // firstToExpire are as many certificates as a ledger may have.
 func firstToExpire(all map[string]source.Certificate) map[string]source.Certificate {
-	if len(all) <= ledger.MaxCertificates {
+	length := 0
+	for name := range all {
+		length += len(name)
+	}
+	if len(all) <= ledger.MaxCertificates && length <= ledger.MaxCertificateNames {
 		return all
 	}
 	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
 		return cmp.Or(cmp.Compare(all[a].NotAfter, all[b].NotAfter), strings.Compare(a, b))
 	})
-	for _, name := range names[ledger.MaxCertificates:] {
-		delete(all, name)
+	length = 0
+	for i, name := range names {
+		if length += len(name); i >= ledger.MaxCertificates || length > ledger.MaxCertificateNames {
+			delete(all, name)
+		}
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/ledger"
@@ -31,5 +32,21 @@ func TestOfManyCertificatesTheFirstToExpireAreNoted(t *testing.T) {
 	}
 	if _, err := ledger.Parse(next.String()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestOfCertificatesWithLongNamesFewerAreNoted(t *testing.T) {
+	var f Facts
+	for i := range 12 {
+		f.Concerns = append(f.Concerns, Concern{Source: source.Source{
+			Key: source.Key{Kind: source.Secret, Name: fmt.Sprintf("tls-%02d-%s", i, strings.Repeat("x", 240))}, Certificate: source.Certificate{NotBefore: 1, NotAfter: int64(1000 + i)},
+		}})
+	}
+	next := f.ledger(ledger.Ledger{}, nil)
+	if _, noted := next.Certificates[f.Concerns[7].Source.Key.Name]; !noted || len(next.Certificates) != 8 {
+		t.Errorf("%d are noted, with the last of the first eight: %t", len(next.Certificates), noted)
+	}
+	if again := f.ledger(next, nil); fmt.Sprint(again.Certificates) != fmt.Sprint(next.Certificates) {
+		t.Errorf("%v, then %v", next.Certificates, again.Certificates)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/reroll-dev/reroll/internal/ledger"
-	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -40,15 +39,22 @@ func (f *Facts) Ledger() (known ledger.Ledger, unproven bool, err error) {
 // earlier revision restores the earlier ledger, and tools may prune annotations that they do not
 // know. The ledger that we wrote stays valid.
 func (f *Facts) known() base {
-	current, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
+	current, err := f.read(f.Workload.LedgerText)
 	if errors.Is(err, ledger.ErrNewerFormat) || f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
 		return base{ledger: current, err: err}
 	}
-	ours, oursErr := workload.ReadLedger(f.Remembered, &f.Workload)
+	ours, oursErr := f.read(f.Remembered)
 	if oursErr != nil || err == nil && current.Follows(ours) {
 		return base{ledger: current, err: err}
 	}
 	return base{ledger: ours, restore: true}
+}
+
+// read is a ledger of the workload, without entries that its users may have invented.
+func (f *Facts) read(text string) (ledger.Ledger, error) {
+	l, err := workload.ReadLedger(text, &f.Workload)
+	l.DropUnsigned(f.Key)
+	return l, err
 }
 
 // finding is the result of comparing one source with the ledger.
@@ -70,15 +76,17 @@ func (f *Facts) find(c *Concern, base base) finding {
 	switch {
 	case !ok:
 		return f.unrecorded(c, base)
-	case otherKey(c.Source.Key.Kind, base, f):
+	case f.underLostKey(c.Source.Key.Local(), base):
 		return f.underOtherKey(c, base)
-	case digest == c.Source.Digest:
+	case digest == c.Digest():
 		return f.kept(c, base)
 	case digest.IsZero():
 		return f.delayed(c, base)
-	default:
-		return f.compared(c, base)
 	}
+	if form := f.formOf(c, digest); form != otherData {
+		return f.otherwiseCounted(c, base, form)
+	}
+	return f.compared(c, base)
 }
 
 // kept is for data that the ledger records. There are Pods with other data nevertheless if their
@@ -86,7 +94,7 @@ func (f *Facts) find(c *Concern, base base) finding {
 func (f *Facts) kept(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate):
+	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate || f.beforeAdoption(c)):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
 		return same // all Pods are from after that data
@@ -94,7 +102,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case pods == nil:
 		return needsPods
-	case base.mayBeReverted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
+	case base.mayBeReverted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeCover(c, base):
 		return reverted
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
@@ -134,6 +142,7 @@ func (f *Facts) delayed(c *Concern, base base) finding {
 		c.Seen.Content = max(c.Seen.Content, c.Seen.Created)
 	}
 	if mark, ok := f.latestMark(c); ok && base.ledger.Counter == 0 && !f.fits(c, mark) {
+		f.noteTimeless(c, base)
 		return f.marked(c, mark)
 	}
 	return f.differs(c, base)
@@ -147,13 +156,24 @@ func (f *Facts) differs(c *Concern, base base) finding {
 	case outOfDate:
 		return changed
 	}
-	// The API server records no time for an update that only removes keys. Data that differ from
-	// the ledger, and claim to be no newer than it, were changed in that way, at an unknown time.
+	f.noteTimeless(c, base)
+	return f.byPods(c)
+}
+
+// noteTimeless records whether other data than the ledger has were written at an unknown time. The
+// API server records no time for an update that only removes keys, so such data claim to be no
+// newer than the ledger. If not all keys count, these may be other keys than before, so only a
+// missing key shows that, and its time may be that of another key. Without field managers, it shows
+// only when the source was created. A union may have lost a bundle at any time.
+func (f *Facts) noteTimeless(c *Concern, base base) {
 	unseen := c.Seen.Content == 0 || f.Workload.Runs != nil
-	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
+	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime
+	if c.Keys != nil {
+		removed = c.Source.MayLack(c.Keys)
+	}
+	if unseen && (removed || c.Source.Key.Local().IsUnion() || c.Source.Untracked) && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
 	}
-	return f.byPods(c)
 }
 
 // beforeUs reports whether the data is from before the installation. Then it is not a change that
@@ -162,11 +182,12 @@ func (f *Facts) beforeUs(c *Concern) bool {
 	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
 }
 
-// beforeAll reports whether the data is from before all workloads were opted in, for a workload
-// that was not opted in otherwise and was never reloaded.
-func (f *Facts) beforeAll(c *Concern, base base) bool {
+// beforeCover reports whether the data is from before the workload was opted in, by itself or with
+// all others, if it was never reloaded.
+func (f *Facts) beforeCover(c *Concern, base base) bool {
 	since, _ := f.allSince()
-	return isByDefault(c) && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
+	beforeAll := isByDefault(c) && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
+	return base.ledger.Counter == 0 && (beforeAll || f.beforeAdoption(c))
 }
 
 // mayHaveChanged is for a source of which the ledger only shows that a source of its kind changed,
@@ -195,7 +216,7 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	switch {
 	case c.Seen.Content != 0:
 		return f.byPods(c)
-	case c.Source.EditedAt <= f.dataTime(base.ledger):
+	case f.editedAt(c) <= f.dataTime(base.ledger):
 		return undecided // mostly, the client that wrote the ledger has compared this data; keys that were removed since show nothing
 	default:
 		return f.byPods(c.asEdited())
@@ -211,8 +232,8 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return f.marked(c, mark)
 		}
 	}
-	if f.OnCreate && !c.Source.Key.Kind.Reported() && f.madeLater(c) {
-		if found := f.appeared(c, base); found != recorded {
+	if arrived := f.arrival(c, base); f.OnCreate && !c.Source.Key.Kind.Reported() && f.madeLater(arrived) {
+		if found := f.appeared(arrived, base); found != recorded {
 			return found
 		}
 	}
@@ -263,7 +284,7 @@ func (f *Facts) byPods(c *Concern) finding {
 }
 
 func (f *Facts) currentVariable(c *Concern) (string, bool) {
-	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == policy.RuleNamed)
+	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule.WithoutReference())
 	if !ok {
 		return "", false
 	}

@@ -18,19 +18,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Concern is a source that concerns a workload, with the reason.
-type Concern struct {
-	Source  source.Source
-	Seen    SourceSeen
-	Verdict policy.Verdict
-	Away    Away
-	// Deleted reports whether the source was deleted. Then only its name is known.
-	Deleted bool
-	// Uses are the places where the pod template references the source; none if only an annotation
-	// names the source.
-	Uses []workload.Use
-}
-
 // Facts are the input of a decision. There are many fields because Decide gets nothing else: no
 // client and no clock.
 type Facts struct {
@@ -48,6 +35,8 @@ type Facts struct {
 	// Spared are the existing sources that the workload references or names, but that do not
 	// concern it.
 	Spared []source.LocalKey
+	// Left are those of them that earlier labels may have selected.
+	Left []Left
 	// Unselected are such sources that the selectors of the controller exclude.
 	Unselected []source.LocalKey
 	// Gone are the sources whose deletion the watch has shown.
@@ -55,6 +44,9 @@ type Facts struct {
 	// SelectedAt is the earliest time at which the namespace of the workload was provably selected;
 	// zero if all namespaces are.
 	SelectedAt time.Time
+	// SelectedIn is the version in which a watch has shown that the namespace of the workload was
+	// selected, 0 if none has: before it, no source concerned the workload.
+	SelectedIn uint64
 	// OptedInByNamespaceAt is the earliest time since which the annotations of the namespace provably
 	// opt in its workloads, or leave that to --auto-reload-all; zero if nothing proves one.
 	OptedInByNamespaceAt time.Time
@@ -67,6 +59,8 @@ type Facts struct {
 	Waited bool
 
 	lookups *lookups
+	// concealed reports whether the digests of sources of other namespaces are those for ledgers.
+	concealed bool
 }
 
 // Settings are the settings that decide about a workload. There are many fields because most are
@@ -74,6 +68,8 @@ type Facts struct {
 type Settings struct {
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
+	// Keys is which keys of a source count, unless annotations set that.
+	Keys policy.KeyMode
 	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
 	// SettlePeriod is the settle period of the workload. Sources and workloads that were created
@@ -106,34 +102,13 @@ type Settings struct {
 	SecretMarks digest.SecretMarks
 }
 
-// Churn returns how often the workload may be reloaded, and what sets that.
-func (f *Facts) Churn() (limit policy.Limit, setBy string) {
-	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
-		if limit, setBy, set := p.Churn(); set {
-			return limit, setBy
-		}
-	}
-	return f.Limit, "--churn"
-}
-
-// Windows returns the text of the windows in which the workload may be reloaded, valid or not, and
-// what sets them. It is empty if nothing does.
-func (f *Facts) Windows() (text, setBy string) {
-	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
-		if text, setBy := p.Window(); text != "" {
-			return text, setBy
-		}
-	}
-	return f.Window, "--window"
-}
-
 // Installation is what an installation keeps in the cluster.
 type Installation struct {
 	// Key is the key for the digests of Secrets, with which the sources were read, and Instance its
 	// ID.
 	Key      digest.Key
 	Instance string
-	// Installed is when that key was created. Earlier changes are not acted upon.
+	// Installed is when that key was created. Earlier changes roll nothing.
 	Installed time.Time
 	// Coverage is since when the present settings apply to the objects.
 	Coverage Coverage
@@ -266,7 +241,7 @@ func (f *Facts) decide(base base) Decision {
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.reverted, laterLast)
 
-	next := f.ledger(tally.completed(base.ledger, f.Instance), f.missingFor(base, &tally))
+	next := f.ledger(tally.completed(base.ledger, f), f.missingFor(base, &tally))
 	tally.uncertified = !maps.Equal(next.Certificates, base.ledger.Certificates)
 	made, noted, found := f.unnoted(base)
 	switch {
@@ -285,7 +260,7 @@ func (f *Facts) decide(base base) Decision {
 		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
-	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || tally.uncertified || base.restore:
+	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.reselected || tally.disowned || tally.uncertified || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
 		return Decision{Why: "its sources did not change since its Pods were last rolled"}
@@ -319,7 +294,14 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 		}
 		return
 	}
-	same := ledger.Aggregate(kind, entriesOf(concerns)) == all.Digest
+	concerns, foreign := splitForeign(concerns)
+	for _, c := range foreign {
+		t.add(&c, f.find(&c, base))
+	}
+	same, form := ledger.Aggregate(kind, entriesOf(concerns)) == all.Digest, otherData
+	if !same {
+		form = f.formOfAll(kind, concerns, all.Digest)
+	}
 	waits := -1 // for whichever source a reload waits, Pods lack the latest data, too
 	if all.Digest.IsZero() {
 		slices.SortStableFunc(concerns, laterLast)
@@ -333,6 +315,8 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 			t.add(&c, f.delayed(&c, base))
 		case same:
 			t.add(&c, f.kept(&c, base))
+		case form != otherData:
+			t.add(&c, f.otherwiseCounted(&c, base, form))
 		default:
 			t.add(&c, f.mayHaveChanged(&c, base, len(concerns) == all.Count))
 		}

@@ -89,6 +89,7 @@ func (s *situation) ledger(change func(*ledger.Ledger)) *situation {
 	if change != nil {
 		change(&l)
 	}
+	l.SignForeign(s.f.Key)
 	s.f.Workload.LedgerText = l.String()
 	return s
 }
@@ -124,6 +125,18 @@ func TestDecide(t *testing.T) {
 		f.Seen.Policy, f.Seen.Earlier = 130, &policy.Policy{}
 		f.Seen.Widened = []Widening{{Version: 110}, {Version: 130, Before: cm}}
 	}
+	// All workloads are opted in, and from version 130 on it also names the source.
+	reworded := func(f *Facts) {
+		f.AutoReloadAll, f.Seen.Policy, f.Seen.Earlier = true, 130, &policy.Policy{}
+		f.Seen.Widened = []Widening{{Version: 130}}
+	}
+	waits := func(l *ledger.Ledger) { l.Counter, l.Entries[cmKey] = 0, digest.Digest{} }
+	selectedIn := func(version uint64) func(*Facts) {
+		return func(f *Facts) { f.SelectedIn = version }
+	}
+	adoptedIn := func(version uint64) func(*Facts) {
+		return func(f *Facts) { f.Seen.AdoptedSources = map[source.LocalKey]uint64{cmKey: version} }
+	}
 	named := func(f *Facts) {
 		f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "cm"}, nil, annotations.DefaultNames())
 	}
@@ -146,21 +159,26 @@ func TestDecide(t *testing.T) {
 		"the content differs, a template change was seen, the content only in a snapshot before": {
 			web().ledger(nil).cm("two", 120).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
 		"the content changed before the workload asked for anything, and arrived after its first ledger":     {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Adopted = 121 }), Record},
+		"the content changed before the workload asked for it, and arrived after a later ledger":             {web().ledger(nil).cmSeen("two", 120).with(adoptedIn(121)), Record},
+		"the content changed after the workload asked for it, and arrived after a later ledger":              {web().ledger(nil).cmSeen("two", 120).with(adoptedIn(119)), Reload},
 		"the content changed after the workload had asked for something, and arrived after its first ledger": {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Adopted = 119 }), Reload},
 
 		// After a restart.
 		"the content differs and nothing was seen: the pods are asked": {web().ledger(nil).cm("two", 120), ListPods},
-		"and one pod is older":                             {web().ledger(nil).cm("two", 120).pods(2, 110), Reload},
-		"and one pod was made within the kubelet's lag":    {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
-		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
-		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
-		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
-		"the same, and its kind has any selector":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Custom, f.Workload.Progress.Total = true, 2 }), Reload},
-		"its status still counts pods, which are deleted":  {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Record},
-		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
-		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Reload},
-		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
-		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), ListPods},
+		"and one pod is older":                                           {web().ledger(nil).cm("two", 120).pods(2, 110), Reload},
+		"and one pod was made within the kubelet's lag":                  {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
+		"and all pods are younger":                                       {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
+		"and there are no pods":                                          {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
+		"and its pods cannot be listed, and the status counts none yet":  {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.Wanted = 2 }), Reload},
+		"and its pods cannot be listed":                                  {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
+		"the same, and its kind has any selector":                        {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Custom, f.Workload.Progress.Total = true, 2 }), Reload},
+		"its status still counts pods, which are deleted":                {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Record},
+		"and nothing says how many pods there are":                       {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
+		"the same, and their labels were guessed":                        {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Reload},
+		"keys were only taken away, which leaves no time":                {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
+		"its fields have no managers, so its time is unknown":            {web().ledger(nil).cm("two", 80).with(func(f *Facts) { f.Concerns[0].Source.Untracked = true }).pods(2, 126), Reload},
+		"the same, and a reload for that waits, beside a mark of before": {web().ledger(waits).mark("y").cm("two", 60).pods(2, 126), Reload},
+		"the workload was seen only after the content was":               {web().ledger(nil).cmSeen("two", 90), ListPods},
 
 		// No ledger.
 		"no ledger, content from before the installation":              {web().cm("two", 40), Record},
@@ -174,6 +192,8 @@ func TestDecide(t *testing.T) {
 		"opted in before the edit was seen":                            {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 110 }), Reload},
 		"opted in before the edit was seen, and for more after it":     {web().cmSeen("two", 120).with(widened), Reload},
 		"opted in for it after the edit was seen, for others before":   {web().cmSeen("two", 105).with(widened), Record},
+		"selected after the edit was seen, and named after that":       {web().cmSeen("two", 120).with(selectedIn(125)).with(reworded), Record},
+		"selected before the edit was seen, and named after that":      {web().cmSeen("two", 120).with(selectedIn(115)).with(reworded), Reload},
 		"the source came to match after its content was there":         {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}), Record},
 		"the source ceased to be ignored after its content was there":  {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
 		"the source came to match, and the workload names it":          {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}).with(named), Reload},

@@ -33,6 +33,7 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 			next.Entries[key] = digest.Digest{}
 		}
 	}
+	next.SignForeign(f.Key)
 	if note {
 		next.Noted = noteOf(d.Changes)
 	}
@@ -64,10 +65,10 @@ func noteOf(changes []Concern) digest.Digest {
 	e := digest.NewEncoder(sha256.New())
 	e.Begin('n')
 	for i := range changes {
-		src := &changes[i].Source
-		e.Text(src.Key.Kind.String())
-		e.Text(src.Key.Name)
-		e.Write(src.Digest[:])
+		key, sum := changes[i].Source.Key, changes[i].Digest()
+		e.Text(key.Kind.String())
+		e.Text(key.Name)
+		e.Write(sum[:])
 	}
 	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])
 }

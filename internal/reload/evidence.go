@@ -8,9 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // SourceSeen is what a watch without a gap has shown of a source. Versions are resource versions,
@@ -28,8 +30,13 @@ type SourceSeen struct {
 	// Annotations is the version in which it was created, or was no longer ignored or unselected.
 	// Matched is the version in which it began to match searches.
 	Annotations, Matched uint64
-	// Version is the resource version: the data cannot be newer. Bound is an earlier version for
-	// which that holds, too, if the watch has shown only changes of labels and annotations since.
+	// Relabeled are the latest changes of its labels; nil without any.
+	Relabeled *Changes[source.Labels]
+	// Allowed are the latest changes of the namespaces that it allows; nil without any.
+	Allowed *Changes[annotations.AllowFrom]
+	// Version is the resource version: the data cannot be newer. Of a union of bundles in a snapshot,
+	// it is that of the snapshot. Bound is an earlier version for which that holds, too, if the watch
+	// has shown only changes of labels and annotations since.
 	Version, Bound uint64
 }
 
@@ -37,7 +44,10 @@ type SourceSeen struct {
 func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Bound, s.Version) }
 
 // LaterThan reports whether the data may be from after a version.
-func (s SourceSeen) LaterThan(version uint64) bool { return s.latest() > version }
+func (s SourceSeen) LaterThan(version uint64) bool {
+	latest := s.latest()
+	return latest == 0 || latest > version
+}
 
 // Away is when a source changed after the workload was last compared with it. The earlier data may
 // be back since.
@@ -88,8 +98,12 @@ type WorkloadSeen struct {
 	// Adopted is the version since which its annotations select all sources in its first ledger, 0
 	// if unknown.
 	Adopted uint64
+	// AdoptedSources are such versions of single sources, with which later ledgers began.
+	AdoptedSources map[source.LocalKey]uint64
 	// Widened are the later changes by which its annotations selected more sources.
 	Widened []Widening
+	// Recounted are the later changes by which other keys count.
+	Recounted []KeysChange
 	// Ready is the version in which Pods of it were first available, 0 if they never were.
 	Ready uint64
 	// Since is the version since which no event of it was missed: the template did not change
@@ -231,10 +245,14 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 
 // unlisted reports whether the workload has Pods, or may have, although the LIST returned none,
 // because the selector of some custom kinds is guessed. Nothing is known of such Pods.
+// The status may not count a Pod that was created a moment ago. So with a guessed selector, there may
+// be Pods as long as some are wanted.
 // The selector of a built-in kind always selects its Pods. If it selects none, there are none, and
 // the status still counts deleted ones.
 func (f *Facts) unlisted(pods *Pods) bool {
-	return (f.Workload.Custom || f.Workload.SelectorGuessed) && f.Workload.Hides(pods.Count)
+	w := &f.Workload
+	uncounted := w.SelectorGuessed && w.Runs == nil && pods.Count == 0 && w.Progress.Wanted > 0
+	return uncounted || (w.Custom || w.SelectorGuessed) && w.Hides(pods.Count)
 }
 
 // report reports whether there are Pods and each of them shows whether it started with the data.
@@ -295,14 +313,16 @@ func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
 }
 
-// missed reports whether a Pod may have started while the source had other data.
+// missed reports whether a Pod may have started while the source had other data, or did not exist.
 func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {
 		return p.older(c, w) > 0
 	}
+	// If the deletion was not seen, Pods that ran before the creation may have started without it.
+	without := c.Away.Made && workload.Optional(c.Uses)
 	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.Unscheduled, pod.ranBefore(c.Away.Version, c.Away.Time):
+		case pod.Unscheduled, !without && pod.ranBefore(c.Away.Version, c.Away.Time):
 			return false
 		case c.Away.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false

@@ -3,6 +3,7 @@ package reload
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -14,6 +15,7 @@ type lookups struct {
 	there     map[source.LocalKey]struct{}
 	marks     map[workload.MarkPlace]string
 	variables map[string]variableUse
+	selecting *digest.Digest
 	// dataTime is the latest data time of a source that concerns the workload.
 	dataTime time.Time
 }

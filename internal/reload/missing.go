@@ -38,7 +38,7 @@ func (f *Facts) Missing() []MissingSource {
 	}
 	for _, n := range f.withoutSource(there, former) {
 		key := source.LocalKey{Kind: n.Kind, Name: n.Text}
-		if _, refers := f.Workload.Reference(key); !refers && !n.Expression {
+		if _, refers := f.Workload.Reference(key); !refers && !n.Expression && !key.IsForeign() {
 			missing = append(missing, MissingSource{Key: key.In(f.Workload.Key.Namespace)})
 		}
 	}
@@ -49,18 +49,51 @@ func (f *Facts) Missing() []MissingSource {
 		// The labels and annotations of a source that does not exist are unknown. If it is in the
 		// ledger, they selected it.
 		unknown := m.Referenced && f.Selective && !inLedger
-		if !unknown && f.Workload.Judge(m.Key, source.Annotations{Match: inLedger}, f.AutoReloadAll).Concerned {
+		if !unknown && f.Workload.Judge(m.Key, f.asInLedger(inLedger), f.AutoReloadAll).Concerned {
 			concerns = append(concerns, m)
 		}
 	}
 	return concerns
 }
 
-// Unmatched are the expressions in the lists of the workload that match no source. An expression
-// whose sources were deleted may match none on purpose.
+// asInLedger are the annotations and labels of a source that does not exist, as far as its entry in
+// the ledger shows that they selected it.
+func (f *Facts) asInLedger(inLedger bool) source.Annotations {
+	all := source.Annotations{Match: inLedger}
+	if inLedger && f.Workload.Policy.Selector() != nil && f.known().ledger.Selecting == f.selecting() {
+		all.Labels = source.AnyLabels()
+	}
+	return all
+}
+
+// Unmatched are the expressions in the lists of the workload that match no source, and its selector
+// by labels if it selects none. An expression whose sources were deleted may match none on purpose.
 func (f *Facts) Unmatched() []policy.NamedSource {
 	unmatched := f.withoutSource(f.existing(), sync.OnceValue(f.former))
-	return slices.DeleteFunc(unmatched, func(n policy.NamedSource) bool { return !n.Expression })
+	unmatched = slices.DeleteFunc(unmatched, func(n policy.NamedSource) bool { return !n.Expression })
+	if f.selectsNothing() {
+		unmatched = append(unmatched, policy.NamedSource{Text: f.Workload.Policy.Selector().Text, Expression: true, Labels: true})
+	}
+	return unmatched
+}
+
+// selectsNothing reports whether the workload has a selector by labels that selects no source now,
+// and selected none before.
+func (f *Facts) selectsNothing() bool {
+	selector := f.Workload.Policy.Selector()
+	if selector == nil || !f.isWatched(source.ConfigMap) || !f.isWatched(source.Secret) {
+		return false
+	}
+	if slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Annotations.Labels.MatchedBy(selector) }) {
+		return false
+	}
+	for key := range f.former() {
+		_, refers := f.Workload.Reference(key)
+		if !refers && !f.Workload.Policy.Names(key) {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *Facts) isRequired(ref *workload.Reference) bool {

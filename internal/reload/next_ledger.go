@@ -20,23 +20,23 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 		next.Run = ""
 	}
 	for key, digest := range known.Entries {
-		if key.Kind.Keyed() && known.Instance != f.Instance {
+		if key.Keyed() && known.Instance != f.Instance {
 			continue
 		}
-		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.Names(key) {
+		if f.mayUse(key, &known) {
 			next.Entries[key] = digest
 		}
 	}
 	for _, key := range slices.Concat(f.Spared, gone) {
 		delete(next.Entries, key)
 	}
-	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
+	next.OnDelete, next.Gone, next.Selecting = f.OnDelete, f.absent(next), f.selecting()
 	for _, c := range f.Concerns {
-		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Source.Digest {
+		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Digest() && f.formOf(&c, sum) == otherData {
 			// The Pods got this data from another client, under the same marks.
 			next.Marks, next.Superseded = digest.Digest{}, f.superseded()
 		}
-		next.Entries[c.Source.Key.Local()] = c.Source.Digest
+		next.Entries[c.Source.Key.Local()] = c.Digest()
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}
 	next.Certificates = f.certificates(known, next)
@@ -45,9 +45,10 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	for kind := range next.Bounded().Aggregates {
 		maps.DeleteFunc(next.Entries, func(key source.LocalKey, _ digest.Digest) bool {
 			_, is := exists[key]
-			return key.Kind == kind && !is
+			return key.Kind == kind && !is && !key.IsForeign()
 		})
 	}
+	next.SignForeign(f.Key)
 	return next
 }
 
@@ -62,7 +63,7 @@ func (f *Facts) superseded() []digest.Digest {
 func entriesOf(concerns []Concern) map[source.LocalKey]digest.Digest {
 	entries := make(map[source.LocalKey]digest.Digest, len(concerns))
 	for _, c := range concerns {
-		entries[c.Source.Key.Local()] = c.Source.Digest
+		entries[c.Source.Key.Local()] = c.Digest()
 	}
 	return entries
 }

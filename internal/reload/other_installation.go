@@ -54,7 +54,7 @@ func (f *Facts) TakenOver() bool {
 // times or the watch have to show it.
 func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 	for _, kind := range source.Kinds() {
-		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && ledger.Aggregate(kind, entriesOf(f.Concerns)) != all.Digest {
+		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && ledger.Aggregate(kind, entriesOf(f.Concerns)) != all.Digest && f.formOfAll(kind, f.Concerns, all.Digest) == otherData {
 			return true
 		}
 	}
@@ -64,10 +64,11 @@ func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 		recorded, known := standing.Entries[src.Key.Local()]
 		_, aggregated := standing.Aggregates[src.Key.Kind]
 		switch {
+		case src.Key.IsForeign(): // the other installation may not watch its namespace
 		case src.Key.Kind.Keyed() && (src.DataTime.Unix() > standing.DataTime || f.order(c) == outOfDate):
 			return true
 		case aggregated:
-		case !known, !src.Key.Kind.Keyed() && recorded != src.Digest:
+		case !known, !src.Key.Kind.Keyed() && recorded != c.Digest() && f.formOf(c, recorded) == otherData:
 			return true
 		}
 	}

@@ -68,12 +68,12 @@ func (f *Facts) isNewData(c *Concern, base base) bool {
 	switch {
 	case base.err != nil, !named && !aggregated:
 		return false
-	case aggregated:
+	case aggregated && !named:
 		return c.wasAway() && c.Seen.Edited
-	case otherKey(key.Kind, base, f):
+	case f.underLostKey(key, base):
 		return c.Seen.Content != 0 && c.Seen.Edited
 	default:
-		return digest != c.Source.Digest
+		return digest != c.Digest() && f.formOf(c, digest) == otherData
 	}
 }
 
@@ -85,11 +85,10 @@ func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
 	}
 	var gone []source.Key
 	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
-		_, refers := f.Workload.Reference(key)
 		_, noted := base.ledger.Gone[key]
 		_, stays := next.Entries[key]
 		left := f.Gone[key].Version
-		if (refers || f.Workload.Policy.Names(key)) && !noted && !stays && f.isAbsent(key) && left != 0 && f.Seen.Template > left {
+		if f.mayUse(key, &base.ledger) && !noted && !stays && f.isAbsent(key) && left != 0 && f.Seen.Template > left {
 			gone = append(gone, key.In(f.Workload.Key.Namespace))
 		}
 	}

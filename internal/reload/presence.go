@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -67,12 +68,13 @@ func (f *Facts) findGone(base base, t *tally) {
 		f.findDeparted(base, t)
 		return
 	}
-	t.noted = base.ledger.OnDelete != f.OnDelete
+	t.noted, t.reselected = base.ledger.OnDelete != f.OnDelete, base.ledger.Selecting != f.selecting()
 	if !f.OnDelete {
 		return
 	}
+	f.findLeft(base, t)
 	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
-		if _, refers := f.Workload.Reference(key); !refers && !f.Workload.Policy.Names(key) {
+		if !f.mayUse(key, &base.ledger) {
 			continue
 		}
 		_, noted := base.ledger.Gone[key]
@@ -106,7 +108,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 			t.recorded++
 			continue
 		case recorded, unproven:
-			t.depart(&c, c.Source.Digest)
+			t.depart(&c, c.Digest())
 		}
 		t.add(&c, found)
 	}
@@ -122,9 +124,9 @@ func (t *tally) depart(c *Concern, sum digest.Digest) {
 
 // completed is a ledger that includes the sources deleted before it existed. Pods of a reload start
 // without them.
-func (t *tally) completed(known ledger.Ledger, instance string) ledger.Ledger {
+func (t *tally) completed(known ledger.Ledger, f *Facts) ledger.Ledger {
 	if t.departed != nil && len(t.changes) == 0 {
-		known.Entries, known.Instance, known.DataTime = t.departed, instance, t.departedTime
+		known.Entries, known.Instance, known.DataTime, known.Selecting = t.departed, f.Instance, t.departedTime, f.selecting()
 	}
 	return known
 }
@@ -139,10 +141,12 @@ func (f *Facts) departed() []Concern {
 		}
 		reference, refers := f.Workload.Reference(key)
 		verdict := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll)
-		if !verdict.Concerned || !refers && !f.Workload.Policy.Names(key) {
+		if !verdict.Concerned || !refers && !verdict.Rule.WithoutReference() {
 			continue
 		}
-		departed = append(departed, Concern{Source: left.Source, Seen: left.Seen, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+		c := Concern{Source: left.Source, Seen: left.Seen, Verdict: verdict, Deleted: true, Uses: reference.Uses}
+		c.Count(f.Workload.KeysOf(key, left.Source.Annotations.Labels, f.Keys).Keys)
+		departed = append(departed, c)
 	}
 	return departed
 }
@@ -152,13 +156,16 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)
 	src := key.In(f.Workload.Key.Namespace)
 	left := f.Gone[key]
-	// If no watch has shown the deletion, the annotations of the source are unknown. Its entry in
-	// the ledger shows that they selected it.
-	annotations := source.Annotations{Match: true}
-	if left.Source.Key == src {
-		annotations = left.Source.Annotations
+	// If no watch has shown the deletion, the annotations and labels of the source are unknown. Its
+	// entry in the ledger shows that they selected it, and that it allowed the workload.
+	had := source.Annotations{Match: true, AllowFrom: annotations.AllowAny()}
+	if base.ledger.Selecting == f.selecting() {
+		had.Labels = source.AnyLabels()
 	}
-	verdict := f.Workload.Policy.Judge(src, annotations, refers, f.AutoReloadAll)
+	if left.Source.Key == src {
+		had = left.Source.Annotations
+	}
+	verdict := f.Workload.Policy.Judge(src, had, refers, f.AutoReloadAll)
 	seen := left.Version
 	switch {
 	case !verdict.Concerned, seen == 0 && !base.ledger.OnDelete:

@@ -50,6 +50,7 @@ func TestASourceThatIsMade(t *testing.T) {
 			f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited, f.Concerns[1].Seen.Annotations, f.Seen.Template = 90, true, 1, 120
 		})
 	}
+	waits := func(l *ledger.Ledger) { l.Entries[newKey] = digest.Digest{} }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -87,6 +88,8 @@ func TestASourceThatIsMade(t *testing.T) {
 			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut, f.Concerns[1].Away.Version = false, true, true, true, 90
 		}).pods(1, 125), Reload},
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
+		"it was deleted while a reload for it waited":  {again().ledger(waits), Reload},
+		"the same, and its creation is no change":      {again().ledger(waits).with(func(f *Facts) { f.OnCreate = false }), Record},
 		"made again with other data":                   {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
 		"it has one entry for all: that cannot be told": {seen(130).ledgerOf(func(l *ledger.Ledger) {
 			l.Aggregates, l.Entries = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("others"), Count: 1}}, nil

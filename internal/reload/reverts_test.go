@@ -34,6 +34,12 @@ func optedInSince(second int64) *situation {
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.RolledOut = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
+	// Its data changed in version 70, which a watch has shown.
+	adopted := func(in uint64, counter int64) *situation {
+		return webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Counter = counter }).pods(2, 60).with(func(f *Facts) {
+			f.Concerns[0].Seen.Content, f.Concerns[0].Seen.Edited, f.Seen.Adopted = 70, true, in
+		})
+	}
 	counted := func(f *Facts) { f.Workload.SelectorGuessed, f.Workload.Progress.Total = true, 2 }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -53,6 +59,9 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"all are opted in since after the edit, and we never rolled it": {optedInSince(61).pods(2, 60), Nothing},
 		"all were opted in by then":                                     {optedInSince(60).pods(2, 60), Reload},
 		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *ledger.Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
+		"opted in after the edit was seen, and we never rolled it":      {adopted(71, 0), Nothing},
+		"opted in before the edit was seen":                             {adopted(69, 0), Reload},
+		"opted in after the edit was seen, and rolled for another":      {adopted(71, 1), Reload},
 		"the marks of the latest reload stand: it did roll":             {webReverted(0).mark("x"), Nothing},
 		"there are some, and none of them was found":                    {webReverted(0).with(counted).pods(0, 0), Reload},
 		"nothing came back, and none of them was found":                 {webReverted(0).with(counted).mark("x").pods(0, 0), Nothing},
@@ -228,6 +237,10 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		return web().ledger(nil).source(source.ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
 			with(left(Away{Version: 110, Time: at(110), Noted: true}))
 	}
+	made := left(Away{Version: 110, Time: at(110), Noted: true, Made: true})
+	optional := func(f *Facts) {
+		f.Concerns[0].Uses = []workload.Use{{How: workload.UseEnvFrom, Container: "app", Optional: true}}
+	}
 	started := func(created, started int64, version uint64) func(*Facts) {
 		return func(f *Facts) {
 			f.Pods = &Pods{}
@@ -254,10 +267,15 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"it was made before, and a container still waits":         {away().with(waiting(StartedPod{Created: at(90), Version: 115})), Reload},
 		"the same, as its version tells":                          {away().with(waiting(StartedPod{Created: at(90), Version: 105})), Reload},
 		"it was made before, and no node has it yet":              {away().with(waiting(StartedPod{Created: at(90), Version: 105, Unscheduled: true})), Record},
+		"the workload asked for nothing before it was back":       {away().with(func(f *Facts) { f.Seen.Adopted = 121 }), Nothing},
+		"the workload asked for something before it was back":     {away().with(func(f *Facts) { f.Seen.Adopted = 119 }), ListPods},
 		"a pod was started meanwhile":                             {away().with(pod(112, 115)), Reload},
 		"a pod was started right after, by a slow kubelet":        {away().with(pod(125, 130)), Reload},
 		"a pod was started long after":                            {away().with(pod(126, 130)), Record},
-		"it was created with other data, and a pod waited for it": {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Made: true})).with(started(90, 112, 115)), Reload},
+		"it was created with other data, and a pod waited for it": {away().with(made).with(started(90, 112, 115)), Reload},
+		"it was created with other data, and a pod ran before":    {away().with(made).with(pod(110, 109)), Record},
+		"the same, and it is optional: it may have run without":   {away().with(made).with(optional).with(pod(110, 109)), Reload},
+		"it is optional, and its pods are younger":                {away().with(made).with(optional).with(pod(126, 130)), Record},
 		"it was created as it is":                                 {away().with(left(Away{Version: 120, Time: at(120), Noted: true, Made: true})), Nothing},
 		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.SelectorGuessed, f.Workload.Progress.Total = true, 1 }), Reload},
 		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},

@@ -6,7 +6,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -20,7 +19,7 @@ func (annotation) mark(d *Decision, w *workload.Workload, secrets digest.SecretM
 	if !last.Deleted {
 		from.Hash = workload.MarkHash(last.Source, secrets)
 	}
-	if container, ok := workload.MarkContainer(last.Uses, w.Containers, last.Verdict.Rule == policy.RuleNamed); ok {
+	if container, ok := workload.MarkContainer(last.Uses, w.Containers, last.Verdict.Rule.WithoutReference()); ok {
 		from.Containers = []string{container}
 	}
 	return workload.Marking{ReloadedFrom: from.JSON()}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -20,7 +19,7 @@ func (variables) mark(d *Decision, w *workload.Workload, secrets digest.SecretMa
 		if c.Deleted {
 			continue
 		}
-		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
+		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule.WithoutReference())
 		if !ok {
 			// No container mounts the volume, so no container that could carry a variable uses the
 			// source.
@@ -48,7 +47,7 @@ func variablesOfGone(d *Decision, w *workload.Workload, written map[workload.Mar
 		if places == nil {
 			places = w.Marks.Places()
 		}
-		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
+		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule.WithoutReference())
 		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key)}
 		if _, present := places[mark.Place()]; ok && present && !written[mark.Place()] {
 			marks = append(marks, mark)

@@ -21,6 +21,8 @@ type tally struct {
 	departedTime int64
 	// noted reports whether the deletions in the ledger have to be updated.
 	noted bool
+	// reselected reports whether the ledger has to show that other sources may be selected.
+	reselected bool
 	// disowned reports whether a held run must not start any more.
 	disowned bool
 	// uncertified reports whether the certificates in the ledger have to be updated.
@@ -62,6 +64,8 @@ func (t *tally) recordSentence(base base) string {
 		return "it is opted out, so a Job that was created for it must not start"
 	case t.uncertified && t.dropped == 0 && !t.noted:
 		return "its ledger does not show yet when its certificates expire"
+	case t.reselected && t.dropped == 0 && !t.noted:
+		return "its ledger does not show yet which labels it selects"
 	case t.dropped == 0:
 		return "the missing sources are not recorded in its ledger yet"
 	default:
@@ -73,6 +77,9 @@ func changedSentence(changes []Concern) string {
 	last := changes[len(changes)-1].Source.Key
 	if len(changes) == 1 {
 		return last.String() + " changed"
+	}
+	if len(changes) == 2 {
+		return last.String() + " and 1 more source changed"
 	}
 	return fmt.Sprintf("%s and %d more sources changed", last, len(changes)-1)
 }

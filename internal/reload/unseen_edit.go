@@ -28,7 +28,7 @@ func (f *Facts) unseenEdit(c *Concern) finding {
 	if !known || c.Source.DataTime.Before(optedIn) {
 		return recorded
 	}
-	if c.Source.EditedSince(optedIn) {
+	if at := f.editedAt(c); at != 0 && at >= optedIn.Unix() {
 		if found := f.byPods(c.asEdited()); found != recorded {
 			return found
 		}
@@ -42,16 +42,36 @@ func (f *Facts) unseenEdit(c *Concern) finding {
 // coveredIn is the version in which a source began to concern the workload, as far as a watch has
 // shown it.
 func (f *Facts) coveredIn(c *Concern) uint64 {
-	covered := max(f.referencedIn(c), c.Seen.Annotations)
-	if c.Seen.Matched > covered && !f.Workload.Judge(c.Source.Key, source.Annotations{}, f.AutoReloadAll).Concerned {
-		return c.Seen.Matched // it concerns the workload for no other reason
+	covered := max(f.referencedIn(c), c.Seen.Annotations, f.labeledIn(c), f.allowedIn(c))
+	if c.Seen.Matched > covered && f.onlyMatches(c) {
+		return c.Seen.Matched
 	}
 	return covered
 }
 
-// referencedIn is the version in which the annotations began to select a source. Rewording them is
-// no change.
+// onlyMatches reports whether a source concerns the workload only because it matches its search.
+func (f *Facts) onlyMatches(c *Concern) bool {
+	return !f.Workload.Judge(c.Source.Key, source.Annotations{Labels: c.Source.Annotations.Labels}, f.AutoReloadAll).Concerned
+}
+
+// editedAt is when the data was last provably edited, 0 if nothing proves an edit from after the
+// source began to match the search of the workload.
+func (f *Facts) editedAt(c *Concern) int64 {
+	if c.Source.EditedAt < c.Source.MatchedAt && f.onlyMatches(c) {
+		return 0
+	}
+	return c.Source.EditedAt
+}
+
+// referencedIn is the version in which the annotations began to select a source, in a namespace that
+// is selected.
 func (f *Facts) referencedIn(c *Concern) uint64 {
+	return max(f.widenedFor(c), f.SelectedIn)
+}
+
+// widenedFor is the version in which the annotations began to select a source. Rewording them is no
+// change.
+func (f *Facts) widenedFor(c *Concern) uint64 {
 	if f.Seen.Earlier == nil {
 		return f.Seen.Policy
 	}
@@ -68,16 +88,40 @@ func (f *Facts) referencedIn(c *Concern) uint64 {
 // sources; 0 if they selected some before, or if no watch has shown the change. The sources in the
 // new ledger may be older than that version, because their watch may lag behind.
 func (f *Facts) Adopts() uint64 {
-	if f.Workload.LedgerText != "" || f.Remembered != "" || f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) || len(f.Seen.Widened) > 1 {
+	switch {
+	case f.Workload.LedgerText != "" || f.Remembered != "":
 		return 0
+	case f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) || len(f.Seen.Widened) > 1:
+		return f.SelectedIn
+	default:
+		return max(f.Seen.Policy, f.SelectedIn)
 	}
-	return f.Seen.Policy
 }
 
-// beforeAdoption reports whether data last changed before the annotations of the workload, which
-// had no ledger then, selected any source.
+// AdoptsSources are the versions since which the annotations select sources that no ledger has yet,
+// if they are later than the version since which they select all.
+func (f *Facts) AdoptsSources() map[source.LocalKey]uint64 {
+	var adopts map[source.LocalKey]uint64
+	known, all := f.known().ledger, max(f.Seen.Adopted, f.Adopts())
+	for i := range f.Concerns {
+		c := &f.Concerns[i]
+		key := c.Source.Key.Local()
+		_, recorded := known.Entries[key]
+		_, aggregated := known.Aggregates[key.Kind]
+		if covered := f.coveredIn(c); covered > max(all, c.Seen.Created) && !recorded && !aggregated {
+			if adopts == nil {
+				adopts = map[source.LocalKey]uint64{}
+			}
+			adopts[key] = covered
+		}
+	}
+	return adopts
+}
+
+// beforeAdoption reports whether data last changed before the annotations of the workload selected
+// the source, which no ledger had then.
 func (f *Facts) beforeAdoption(c *Concern) bool {
-	return c.Seen.Content != 0 && c.Seen.Content < f.Seen.Adopted
+	return c.Seen.Content != 0 && c.Seen.Content < max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])
 }
 
 // optedInSince returns the earliest time at which the workload was provably opted in for a source,
@@ -92,6 +136,14 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 	}
 	if optedIn.IsZero() {
 		return optedIn, false
+	}
+	if c.Source.Key.IsForeign() {
+		if c.Source.AllowedAt == 0 {
+			return optedIn, false
+		}
+		if at := time.Unix(int64(c.Source.AllowedAt), 0); at.After(optedIn) {
+			optedIn = at
+		}
 	}
 	for _, at := range []time.Time{f.Installed, f.Coverage.Since, f.SelectedAt} {
 		if at.After(optedIn) {
@@ -124,7 +176,7 @@ func isByDefault(c *Concern) bool {
 func (f *Facts) optedInBefore(c *Concern, base base) bool {
 	optedIn, known := f.optedInSince(c)
 	if !known {
-		return base.err == nil
+		return base.err == nil && !c.Source.Key.IsForeign()
 	}
 	return !c.Source.Created.Before(optedIn)
 }

@@ -20,7 +20,7 @@ import (
 // An object has room for thousands of whatever a user may write. What takes ten times as long for
 // twice as much, takes minutes then.
 func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
-	for name, of := range map[string]func(n int) func(){
+	all := map[string]func(n int) func(){
 		"references by volumes": func(n int) func() {
 			var spec corev1.PodSpec
 			container := corev1.Container{Name: "app"}
@@ -76,19 +76,57 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 			own := map[string]string{annotations.DefaultNames().ConfigMap: numberedEntries("named-%d", n)}
 			return func() { policy.Parse(own, nil, annotations.DefaultNames()) }
 		},
-	} {
+	}
+	for name, of := range manyMounts() {
+		all["references by "+name] = func(n int) func() {
+			spec := of(n)
+			return func() { workload.References(spec) }
+		}
+	}
+	for name, of := range all {
 		t.Run(name, func(t *testing.T) {
 			const little, much, most = 250, 4000, 100 // in proportion it is 16 times, by the square 256 times
 			less, more := of(little), of(much)
-			one, all := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+			few, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			for range 20 { // the shortest is how long it takes when nothing else gets in its way
-				one, all = min(one, took(less)), min(all, took(more))
-				if all <= most*one {
+				few, many = min(few, took(less)), min(many, took(more))
+				if many <= most*few {
 					return
 				}
 			}
-			t.Errorf("%d take %s, and %d take %s", little, one, much, all)
+			t.Errorf("%d take %s, and %d take %s", little, few, much, many)
 		})
+	}
+}
+
+// manyMounts are templates with n mounts of one volume, which has n items or sources.
+func manyMounts() map[string]func(n int) *corev1.PodSpec {
+	spec := func(n int, path string, volume corev1.VolumeSource) *corev1.PodSpec {
+		app := corev1.Container{Name: "app"}
+		for range n {
+			app.VolumeMounts = append(app.VolumeMounts, corev1.VolumeMount{Name: "v", SubPath: path})
+		}
+		return &corev1.PodSpec{Containers: []corev1.Container{app}, Volumes: []corev1.Volume{{Name: "v", VolumeSource: volume}}}
+	}
+	items := func(n int, path string) *corev1.PodSpec {
+		all := make([]corev1.KeyToPath, n)
+		for i := range all {
+			all[i] = corev1.KeyToPath{Key: fmt.Sprint(i), Path: fmt.Sprintf("dir/%d", i)}
+		}
+		return spec(n, path, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", Items: all}})
+	}
+	return map[string]func(n int) *corev1.PodSpec{
+		"mounts of items":                  func(n int) *corev1.PodSpec { return items(n, "") },
+		"mounts of a directory of items":   func(n int) *corev1.PodSpec { return items(n, "dir") },
+		"mounts of a file that is not one": func(n int) *corev1.PodSpec { return items(n, "none") },
+		"mounts of projected sources": func(n int) *corev1.PodSpec {
+			var projected corev1.ProjectedVolumeSource
+			for i := range n {
+				name := corev1.LocalObjectReference{Name: fmt.Sprint(i)}
+				projected.Sources = append(projected.Sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: name}})
+			}
+			return spec(n, "", corev1.VolumeSource{Projected: &projected})
+		},
 	}
 }
 

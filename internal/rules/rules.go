@@ -39,6 +39,8 @@ type Settings struct {
 	Window string
 	// Approval reports whether each reload has to be approved.
 	Approval bool
+	// Keys is which keys of a source count.
+	Keys policy.KeyMode
 	// Mode is what follows from a change.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other.
@@ -59,6 +61,8 @@ type Settings struct {
 	// IgnoredSources are the kinds of source that are not read. Their entries stay in ledgers, so
 	// that only changed sources roll workloads when the kinds are read again.
 	IgnoredSources []source.Kind
+	// TrustBundles reports whether ClusterTrustBundles are read.
+	TrustBundles bool
 	// Namespaces are watched; none means all. NamespacesToIgnore are excluded if all others are
 	// watched.
 	Namespaces, NamespacesToIgnore []string
@@ -71,10 +75,11 @@ type Settings struct {
 func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Time) {
 	f.Installation, f.Instance, f.Now = in, in.Key.ID(), now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
-	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
+	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.unread()
 	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
 	f.Waves, f.Window, f.Mode, f.Approval = s.Waves, s.Window, s.Mode, s.Approval
+	f.Conceal()
 }
 
 // SettlePeriod is the settle period of a workload.

@@ -28,7 +28,7 @@ const (
 const MaxTime = 253402300799
 
 // certificateOf returns the certificate that expires first, of the certificates in a TLS Secret. It
-// keeps two times and nothing else. Whatever is not a certificate counts as none.
+// keeps two times and nothing else. Anything that is not a certificate is skipped.
 func certificateOf(s *corev1.Secret) Certificate {
 	if s.Type != corev1.SecretTypeTLS {
 		return Certificate{}

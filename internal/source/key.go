@@ -9,8 +9,11 @@ type Key struct {
 	Name      string
 }
 
-// String returns the key in the form "ConfigMap shop/web".
+// String returns the key in the form "ConfigMap shop/web", without a namespace if there is none.
 func (k Key) String() string {
+	if k.Namespace == "" || k.IsForeign() {
+		return k.Local().String()
+	}
 	return k.Kind.String() + " " + k.Namespace + "/" + k.Name
 }
 
@@ -19,8 +22,8 @@ func (k Key) Local() LocalKey {
 	return LocalKey{Kind: k.Kind, Name: k.Name}
 }
 
-// LocalKey identifies a source within the namespace of the workload that uses
-// it: no workload can use a source of another namespace. It is comparable.
+// LocalKey identifies a source as the workload that uses it does: the source is in its namespace or
+// in none, or else its name begins with its namespace, see IsForeign. It is comparable.
 type LocalKey struct {
 	Kind Kind
 	Name string
@@ -31,8 +34,11 @@ func (k LocalKey) String() string {
 	return k.Kind.String() + " " + k.Name
 }
 
-// In returns the key of the source with this name in a namespace.
+// In returns the key of the source that a workload of a namespace uses under this name.
 func (k LocalKey) In(namespace string) Key {
+	if k.Kind.ClusterScoped() {
+		namespace = ""
+	}
 	return Key{Kind: k.Kind, Namespace: namespace, Name: k.Name}
 }
 

@@ -15,8 +15,9 @@ const (
 	ConfigMap Kind = iota + 1
 	Secret
 	SecretProviderClass
+	ClusterTrustBundle
 
-	KindCount = int(SecretProviderClass)
+	KindCount = int(ClusterTrustBundle)
 )
 
 // sourceTraits are the differences between the kinds of source, except for how an object is read.
@@ -30,6 +31,8 @@ type sourceTraits struct {
 	// reported reports whether the data is in reports of Pods. It may have existed before the first
 	// report, and exists after the last one.
 	reported bool
+	// cluster reports whether its objects are in no namespace.
+	cluster bool
 	// keys are the annotations for it.
 	keys func(*annotations.Names) annotations.KindNames
 }
@@ -48,6 +51,10 @@ func sourceTable() [KindCount]sourceTraits {
 		{
 			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", resource: "secretproviderclasses", reported: true,
 			keys: (*annotations.Names).OfProviderClass,
+		},
+		{
+			kind: ClusterTrustBundle, name: "ClusterTrustBundle", apiVersion: "certificates.k8s.io/v1", resource: "clustertrustbundles", cluster: true,
+			keys: (*annotations.Names).OfTrustBundle,
 		},
 	}
 }
@@ -113,6 +120,16 @@ func (k Kind) Keyed() bool {
 	t, _ := k.traits()
 	return t.keyed
 }
+
+// ClusterScoped reports whether the objects of the kind are in no namespace, so that workloads of
+// every namespace may use them.
+func (k Kind) ClusterScoped() bool {
+	t, _ := k.traits()
+	return t.cluster
+}
+
+// HasKeys reports whether such sources have keys that Pods can use one by one.
+func (k Kind) HasKeys() bool { return k == ConfigMap || k == Secret }
 
 // Reported reports whether the data of such sources is in reports of Pods.
 func (k Kind) Reported() bool {

@@ -3,13 +3,12 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // LastWrite is the newest time of a field manager that owns a field of that name; zero if none
@@ -24,13 +23,22 @@ func LastWrite(meta *metav1.ObjectMeta, field string) (newest time.Time) {
 	return newest
 }
 
+// dataFields are the names of the fields with the data of a kind, as managed fields have them.
+type dataFields [2]string
+
+func dataFieldsOf(kind Kind) dataFields {
+	if kind == ClusterTrustBundle {
+		return dataFields{"f:spec", "f:spec"}
+	}
+	return dataFields{"f:data", "f:binaryData"}
+}
+
 // dataTimes returns the latest possible time of the last write of the data, the field manager that
 // wrote it, and the time of the last proven edit. The first is not before the creation, because the
-// managed fields of an exported manifest may be older than the object. The last is 0 unless the
-// source matched searches by then, because earlier edits roll no workload.
-func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.Time, writer string, edited int64) {
+// managed fields of an exported manifest may be older than the object. The last is 0 if nothing
+// proves an edit.
+func dataTimes(meta *metav1.ObjectMeta, fields dataFields) (written time.Time, writer string, edited int64) {
 	written = meta.CreationTimestamp.Time
-	var matches time.Time
 	if len(meta.ManagedFields) == 1 {
 		writer = managerNamed(meta.ManagedFields[0].Manager)
 	}
@@ -39,19 +47,13 @@ func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.T
 		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
 			continue
 		}
-		owns, alone := ownsData(entry.FieldsV1)
+		owns, alone := ownsData(entry.FieldsV1, fields)
 		if owns && entry.Time.After(written) {
 			written, writer = entry.Time.Time, managerNamed(entry.Manager)
 		}
 		if alone {
 			edited = max(edited, entry.Time.Unix())
 		}
-		if entry.Time.After(matches) && ownsField(entry.FieldsV1, names.Match) {
-			matches = entry.Time.Time
-		}
-	}
-	if !matches.IsZero() && edited < matches.Unix() {
-		edited = 0
 	}
 	return written, writer, edited
 }
@@ -69,10 +71,10 @@ func ownsField(fields *metav1.FieldsV1, name string) bool {
 // time for all of its fields, so a manager of labels or annotations proves no edit of data. Only
 // the top level counts, because a label, an annotation or a key may be named "data" as well.
 // Invalid fields own nothing.
-func ownsData(fields *metav1.FieldsV1) (owns, alone bool) {
+func ownsData(fields *metav1.FieldsV1, data dataFields) (owns, alone bool) {
 	// Most managers own only labels or annotations, and need no parsing.
 	raw := fields.GetRawBytes()
-	if !bytes.Contains(raw, []byte(`"f:data"`)) && !bytes.Contains(raw, []byte(`"f:binaryData"`)) {
+	if !slices.ContainsFunc(data[:], func(field string) bool { return bytes.Contains(raw, []byte(`"`+field+`"`)) }) {
 		return false, false
 	}
 
@@ -87,7 +89,7 @@ func ownsData(fields *metav1.FieldsV1) (owns, alone bool) {
 			return false, false
 		}
 		switch name {
-		case "f:data", "f:binaryData":
+		case data[0], data[1]:
 			owns = true
 		case "f:type": // it never changes
 		default:

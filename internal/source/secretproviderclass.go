@@ -59,9 +59,11 @@ type Class struct {
 	version uint64
 
 	defined bool
-	// uid and definition, a resource version, identify the object of the class.
+	// uid and definition, a resource version, identify the object of the class. definedIn is the
+	// version in which it was written or deleted, 0 if unknown.
 	uid         types.UID
 	definition  string
+	definedIn   uint64
 	annotations Annotations
 	problems    []annotations.Problem
 }
@@ -71,6 +73,8 @@ type classMember struct {
 	ClassReport
 	// began is when the Pod reported first. The status may have been created for an earlier Pod.
 	began time.Time
+	// beganIn is the resource version of that report, 0 if no watch has shown it.
+	beganIn uint64
 	// at is the turn of each object that the Pod has, -1 if none.
 	at map[string]int
 	// without are the objects that the class had for a while when the Pod started without them.
@@ -91,16 +95,16 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotation
 	defined := fromMeta(SecretProviderClass, meta, names)
 	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
 	c.defined, c.annotations, c.problems = true, defined.Annotations, defined.Problems
-	c.uid, c.definition = defined.UID, defined.ResourceVersion
-	c.version = max(c.version, version)
+	c.uid, c.definition, c.definedIn = defined.UID, defined.ResourceVersion, version
 	return differs
 }
 
-// Undefine records that the object of the class was deleted, and reports whether that is a change.
-func (c *Class) Undefine() bool {
+// Undefine records in which version the object of the class was deleted, 0 if that is unknown, and
+// reports whether that is a change.
+func (c *Class) Undefine(version uint64) bool {
 	differs := c.annotations != Annotations{}
 	c.defined, c.annotations, c.problems = false, Annotations{}, nil
-	c.uid, c.definition = "", ""
+	c.uid, c.definition, c.definedIn = "", "", version
 	return differs
 }
 
@@ -164,15 +168,19 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 	}
 	var had map[string]string
 	var turned []string
+	var in uint64
+	if seen {
+		in = r.Version
+	}
 	if ok && len(known.Objects) > 0 {
 		had = known.Objects
-		turned = c.rewrite(known, r)
+		turned = c.rewrite(known, r, in)
 	} else {
 		began := r.Created
 		if first {
 			began = r.Written
 		}
-		turned = c.start(r, began, ok || first || !r.rewritten())
+		turned = c.start(&classMember{ClassReport: r, began: began, beganIn: in, at: map[string]int{}, without: map[string]bool{}, started: ok || first || !r.rewritten()})
 	}
 	after, _ := c.Source()
 	switch {
@@ -195,9 +203,9 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 }
 
 // start stores the first report of a Pod.
-func (c *Class) start(r ClassReport, began time.Time, started bool) (turned []string) {
+func (c *Class) start(m *classMember) (turned []string) {
+	r, started := &m.ClassReport, m.started
 	others := started && c.mounted()
-	m := &classMember{ClassReport: r, began: began, at: map[string]int{}, without: map[string]bool{}, started: started}
 	c.reports[r.Name] = m
 	turned = c.startWithout(m)
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
@@ -211,11 +219,11 @@ func (c *Class) start(r ClassReport, began time.Time, started bool) (turned []st
 		at, last := all.latest(version), all.last()
 		switch {
 		case at >= 0 && at == last:
-			if !started && all.rotate(r.Written) {
+			if !started && all.rotate(r.Written, m.beganIn) {
 				turned = append(turned, id)
 			}
 		case last < 0, !started && (at < 0 || r.Written.After(all.present().written)):
-			at = all.begin(turn{version, r.Written, !started})
+			at = all.begin(turn{version: version, written: r.Written, in: m.beganIn, rotated: !started})
 			turned = append(turned, id)
 		case at < 0:
 			at = last // some stores give each Pod another version
@@ -249,7 +257,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 		case m.started && m.began.After(all.added().Add(StartLag)):
 			m.at[id], m.without[id] = all.last(), true
 		case !m.started && m.Written.After(all.present().written):
-			m.at[id] = all.begin(turn{"", m.Written, true})
+			m.at[id] = all.begin(turn{written: m.Written, in: m.beganIn, rotated: true})
 			turned = append(turned, id)
 		default:
 			m.at[id] = all.latest("")
@@ -259,7 +267,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 }
 
 // rewrite stores a later report of a Pod.
-func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
+func (c *Class) rewrite(m *classMember, r ClassReport, in uint64) (turned []string) {
 	had, started := m.Objects, m.started
 	ids := maps.Clone(had)
 	maps.Copy(ids, r.Objects)
@@ -273,7 +281,7 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 		case last < 0:
 		case m.hasPresent(id, all):
 			at = last // it counted as a Pod with the present data, so that any other version is new
-		case started && m.began.After(all.present().written.Add(StartLag)):
+		case started && m.beganAfter(all.present()):
 			at = last // its workload may have been rolled for that already, and this Pod is the result
 		}
 		next := all.next(version, at)
@@ -281,10 +289,10 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 		case next >= 0:
 		case last > at && all.present().version == version:
 			next = last // Pods have started with it, and this is the first running Pod that was given it
-			all.rotate(r.Written)
+			all.rotate(r.Written, in)
 			turned = append(turned, id)
 		default:
-			next = all.begin(turn{version, r.Written, true})
+			next = all.begin(turn{version: version, written: r.Written, in: in, rotated: true})
 			turned = append(turned, id)
 		}
 		m.at[id], m.started = next, false
@@ -302,6 +310,15 @@ func (c *Class) turns(id string) *turns {
 		c.objects[id] = all
 	}
 	return all
+}
+
+// beganAfter reports whether the Pod first reported after another Pod was given a turn, by the order
+// of both if a watch has shown it.
+func (m *classMember) beganAfter(t *turn) bool {
+	if m.beganIn != 0 && t.in != 0 {
+		return m.beganIn > t.in
+	}
+	return m.began.After(t.written.Add(StartLag))
 }
 
 func (m *classMember) turnOf(id string) int {

@@ -29,7 +29,7 @@ func (c *Class) Source() (Source, bool) {
 		return Source{}, false
 	}
 	src := Source{
-		Key: c.key, ResourceVersion: strconv.FormatUint(c.version, 10),
+		Key: c.key, ResourceVersion: strconv.FormatUint(c.version, 10), AnnotatedIn: c.definedIn,
 		Annotations: c.annotations, Problems: c.problems, Started: make(map[string]bool, len(c.reports)),
 	}
 	rotated := false

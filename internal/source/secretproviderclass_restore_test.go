@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/source"
 )
@@ -49,6 +50,25 @@ func TestAnObjectGivenToPodsUnobserved(t *testing.T) {
 	is, _ := after.Source()
 	if was.Digest == is.Digest || is.Started["a"] || !is.Started["c"] {
 		t.Errorf("it was %+v, and is %+v", was, is)
+	}
+}
+
+// A report that was written again does not show which of its objects are new. Other Pods may have
+// started with some of them long before. If a Pod starts soon after that report and without such an
+// object, its class has lost the object, and the Pod does not wait for it.
+func TestAnObjectKnownLongBeforeAnotherIsGivenUnobserved(t *testing.T) {
+	d := newDriver()
+	a := d.mount("a", "1", "x")
+	d.mount("b", "1", "x")
+	rotated := d.rotate("b", "2", "x")
+	class := source.NewClass(vault)
+	class.Restore([]source.ClassReport{a, rotated})
+	soon := d.mount("c", "2")
+	soon.Created = rotated.Written.Add(2 * time.Second)
+	soon.Written = soon.Created
+	class.Put(soon)
+	if src, _ := class.Source(); src.Started["a"] || src.Started["b"] || !src.Started["c"] {
+		t.Errorf("these count as started with the present data: %v", src.Started)
 	}
 }
 

@@ -108,11 +108,20 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		"a pod that starts with the same": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "2")}
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": true}},
-		"a pod that is late starts with what was before": {func(d *driver) []source.ClassReport {
+		"a pod that is late, in an unknown order, starts with what was before": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2")}
+			d.second -= 8
+			all = append(all, d.mount("b", "1"), d.rotate("b", "2"))
+			for i := range all {
+				all[i].Version = 0
+			}
+			return all
+		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
+		"a pod starts right after with what was before, and is given the version, too": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2")}
 			d.second -= 8
 			return append(all, d.mount("b", "1"), d.rotate("b", "2"))
-		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
+		}, []string{content("1"), content("2"), content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
 		"only one pod was given a version, and one that starts later is given it, too": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "1"), d.rotate("b", "2")}
 		}, []string{content("1"), content("2"), content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
@@ -157,6 +166,9 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		"a pod of the same name starts without an object, and is given it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1", "x"), d.rotate("b", "1", "y"), d.over("a", "1"), d.rotate("a", "1", "y")}
 		}, []string{content("1", "x"), content("1", "y"), content("1"), content("1", "y")}, map[string]bool{"a": false, "b": false}},
+		"a pod of the same name starts long after an object was added, and does without it": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1", "x"), d.rotate("b", "1", "y"), d.over("a", "1")}
+		}, []string{content("1", "x"), content("1", "y")}, map[string]bool{"a": true, "b": false}},
 		"a pod misses more turns than are kept, and is given the latest": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "0"), d.mount("b", "0")}
 			for v := range 40 {
@@ -230,7 +242,7 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 	if got := class.Definition(); got.Key != vault || got.UID != "u-1" || got.ResourceVersion != "9" || len(got.Problems) != 1 {
 		t.Errorf("it is %+v", got)
 	}
-	class.Undefine()
+	class.Undefine(12)
 	if got := class.Definition(); got.UID != "" || got.ResourceVersion != "" || len(got.Problems) != 0 {
 		t.Errorf("after it is gone it is %+v", got)
 	}

@@ -9,7 +9,11 @@ import (
 // object.
 type turn struct {
 	version string
-	written time.Time
+	// known is when a Pod was first reported with the version, and written when a running Pod was
+	// first given it.
+	known, written time.Time
+	// in is the resource version of that write, 0 if no watch has shown it.
+	in uint64
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
 }
@@ -34,6 +38,7 @@ func (t *turns) present() *turn { return &t.kept[len(t.kept)-1] }
 
 // begin adds a turn, and returns its number.
 func (t *turns) begin(next turn) int {
+	next.known = next.written
 	t.kept = append(t.kept, next)
 	if len(t.kept) > mostTurns {
 		t.kept = slices.Delete(t.kept, 0, 1)
@@ -44,12 +49,12 @@ func (t *turns) begin(next turn) int {
 
 // rotate records that a Pod was given the present version while it ran, and reports whether it is
 // the first.
-func (t *turns) rotate(when time.Time) bool {
+func (t *turns) rotate(when time.Time, in uint64) bool {
 	present := t.present()
 	if present.rotated {
 		return false
 	}
-	present.rotated, present.written = true, when
+	present.rotated, present.written, present.in = true, when, in
 	return true
 }
 
@@ -79,12 +84,12 @@ func (t *turns) since(after int) []turn {
 
 // added is when the class got its present object.
 func (t *turns) added() time.Time {
-	added := t.present().written
+	added := t.present().known
 	for _, n := range slices.Backward(t.kept) {
 		if n.version == "" {
 			break
 		}
-		added = n.written
+		added = n.known
 	}
 	return added
 }

@@ -1,5 +1,5 @@
-// Package source reads ConfigMaps, Secrets and SecretProviderClasses: it keeps digests and times,
-// and no values. It does not know which workloads use them.
+// Package source reads ConfigMaps, Secrets, SecretProviderClasses and ClusterTrustBundles: it keeps
+// digests and times, and no values. It does not know which workloads use them.
 package source
 
 import (
@@ -7,6 +7,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"slices"
 	"time"
 
@@ -30,12 +31,17 @@ type Annotations struct {
 	Ignore bool
 	// Waves are its annotations about waves.
 	Waves annotations.Kept
+	// Labels are those of a ConfigMap or Secret, for the selectors of workloads.
+	Labels Labels
+	// AllowFrom are the other namespaces whose workloads may name it.
+	AllowFrom annotations.AllowFrom
 	// Unselected reports whether its labels do not match the selector of the controller.
 	Unselected bool
 }
 
-// Source is a ConfigMap, a Secret or a SecretProviderClass without its values, which cannot be
-// recovered from it.
+// Source is a ConfigMap, a Secret, a SecretProviderClass or a ClusterTrustBundle without its values,
+// which cannot be recovered from it. It has many fields, because each is a fact that decisions need,
+// and the object itself is dropped.
 type Source struct {
 	Key             Key
 	UID             types.UID
@@ -61,18 +67,32 @@ type Source struct {
 	// EditedAt is when the data was last provably edited, in seconds since 1970: the time of a
 	// field manager that owns only data. It is 0 if nothing proves an edit.
 	EditedAt int64
+	// MatchedAt is the latest time at which the annotation that lets searches match it can have been
+	// written, in seconds since 1970. It is 0 if nothing shows the time.
+	MatchedAt int64
 	// Untracked reports whether the object has no managed fields, so that no edit has a time: it
 	// was created without any field, or a client removed them. Then the API server records none
 	// until a client applies the object.
 	Untracked bool
+	// AllowedAt is the latest time at which AllowFrom can have been written, like LabeledAt. It has
+	// the room between its neighbors, because there may be many sources.
+	AllowedAt uint32
+	// LabeledAt is the latest time at which its labels can have been written, in seconds since 1970.
+	// It is 0 if it has none, or if nothing shows the time.
+	LabeledAt int64
 	// Certificate is when the certificate of a TLS Secret is valid, of several the one that expires
 	// first.
 	Certificate Certificate
+	// Bundle is what else is kept of a ClusterTrustBundle; nil for other sources.
+	Bundle *TrustBundle
 	// Started are the Pods with a report of a SecretProviderClass, by name, with whether they
 	// started with the current data.
 	Started map[string]bool
 
 	Annotations Annotations
+	// AnnotatedIn is the version in which another object with the annotations was written or deleted;
+	// 0 if they are on this object.
+	AnnotatedIn uint64
 	// Problems are the mistakes in its annotations.
 	Problems []annotations.Problem
 }
@@ -95,6 +115,9 @@ func (s *Source) OnlyLost(before *Source) bool {
 // source was read with the key.
 func (s *Source) IsReloaderMark(key digest.Key, mark string) bool {
 	raw, err := hex.DecodeString(mark)
+	if s.Key.IsForeign() {
+		return false // Reloader rolls no workload of another namespace
+	}
 	if err != nil || len(raw) != sha1.Size || hex.EncodeToString(raw) != mark {
 		return false
 	}
@@ -117,7 +140,7 @@ func FromConfigMap(cm *corev1.ConfigMap, names annotations.Names) Source {
 	for key, value := range cm.BinaryData {
 		items = append(items, digest.Item{Section: digest.BinarySection, Key: key, Raw: value})
 	}
-	src := fromMeta(ConfigMap, &cm.ObjectMeta, names)
+	src := fromLabeled(ConfigMap, &cm.ObjectMeta, names)
 	src.Digest, src.Keys = digest.NewEncoder(sha256.New()).Content(items)
 	src.Reloader = digest.ReloaderSum(items)
 	return src
@@ -135,16 +158,44 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 	for key, value := range s.Data {
 		items = append(items, digest.Item{Section: digest.TextSection, Key: key, Raw: value})
 	}
-	src := fromMeta(Secret, &s.ObjectMeta, names)
+	src := fromLabeled(Secret, &s.ObjectMeta, names)
 	src.Digest, src.Keys = digest.NewEncoder(hmac.New(sha256.New, key.SecretKey(src.Key.Namespace, src.Key.Name))).Content(items)
 	src.Certificate = certificateOf(s)
 	src.Reloader = key.Masked(src.Key.Namespace, src.Key.Name, digest.ReloaderSum(items))
 	return src
 }
 
+// fromLabeled is for the kinds that workloads can select by label.
+func fromLabeled(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
+	src := fromMeta(kind, meta, names)
+	src.Annotations.Labels = LabelsOf(meta.Labels)
+	if len(meta.Labels) > 0 {
+		if at := LastWrite(meta, "labels"); !at.IsZero() {
+			src.LabeledAt = at.Unix()
+		}
+	}
+	if _, allows := meta.Annotations[annotations.AllowFromKey]; allows {
+		src.Annotations.AllowFrom, _ = annotations.ReadAllowFrom(meta.Annotations)
+		if at := LastWrite(meta, annotations.AllowFromKey).Unix(); at > 0 && at <= math.MaxUint32 {
+			src.AllowedAt = uint32(at)
+		}
+	}
+	return src
+}
+
 func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
-	written, writer, edited := dataTimes(meta, names)
+	written, writer, edited := dataTimes(meta, dataFieldsOf(kind))
+	var matched int64
+	if _, matches := meta.Annotations[names.Match]; matches {
+		if at := LastWrite(meta, names.Match); !at.IsZero() {
+			matched = at.Unix()
+		}
+	}
 	waves, _ := annotations.ReadWaves(meta.Annotations, true)
+	problems := annotations.ProblemsOfSource(meta.Annotations, names)
+	if _, allows := meta.Annotations[annotations.AllowFromKey]; allows && kind != ConfigMap && kind != Secret {
+		problems = append(problems, annotations.Written{Values: meta.Annotations}.Problem(annotations.AllowFromKey, "does nothing here; it belongs on a ConfigMap or Secret"))
+	}
 	return Source{
 		Key:             Key{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -152,6 +203,7 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 		DataTime:        written,
 		Writer:          writer,
 		EditedAt:        edited,
+		MatchedAt:       matched,
 		Untracked:       len(meta.ManagedFields) == 0,
 		Created:         meta.CreationTimestamp.Time,
 		Annotations: Annotations{
@@ -159,9 +211,6 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 			Ignore: meta.Annotations[names.Ignore] == "true",
 			Waves:  waves.Keep(),
 		},
-		Problems: annotations.ProblemsOfSource(meta.Annotations, names),
+		Problems: problems,
 	}
 }
-
-// EditedSince reports whether the data was provably edited at a time or later.
-func (s *Source) EditedSince(t time.Time) bool { return s.EditedAt != 0 && s.EditedAt >= t.Unix() }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -86,7 +87,8 @@ func TestSourceKeepsIdentityAndAnnotations(t *testing.T) {
 				source.ConfigMap: source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, names),
 				source.Secret:    source.FromSecret(&corev1.Secret{ObjectMeta: meta}, digestKey(t, 1), names),
 			} {
-				if diff := cmp.Diff(tc.want, got.Annotations); diff != "" {
+				tc.want.Labels = source.LabelsOf(nil)
+				if diff := cmp.Diff(tc.want, got.Annotations, cmpopts.EquateComparable(annotations.Kept{}, annotations.AllowFrom{}, source.Labels{})); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", kind, diff)
 				}
 				if want := (source.Key{Kind: kind, Namespace: "shop", Name: "web"}); got.Key != want || got.UID != "u" || got.ResourceVersion != "7" {
@@ -102,7 +104,7 @@ func TestANilObjectIsNoSource(t *testing.T) {
 		source.FromConfigMap(nil, annotations.DefaultNames()),
 		source.FromSecret(nil, digestKey(t, 1), annotations.DefaultNames()),
 	} {
-		if diff := cmp.Diff(source.Source{}, got); diff != "" {
+		if diff := cmp.Diff(source.Source{}, got, cmpopts.EquateComparable(annotations.Kept{}, annotations.AllowFrom{}, source.Labels{})); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}

@@ -147,6 +147,12 @@ func TestWhenAContentLeft(t *testing.T) {
 		"it was never compared with what was there before": {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Away{Version: 1, Noted: true}},
 		"nobody saw when":                                  {func(s *State) { s.PutSource(written("xy", 9, 70), inASnap) }, reload.Away{Version: 6, Noted: true}},
 		"nobody saw whether":                               {func(s *State) { s.PutSource(written("ab", 9, 70), inASnap) }, reload.Away{Version: 6, Noted: true}},
+		"a manager has lost its label to another one, and owns only data now": {func(s *State) {
+			mixed := written("ab", 6, 60)
+			mixed.EditedAt = 50
+			s.PutSource(mixed, live)
+			s.PutSource(written("ab", 9, 60), inASnap)
+		}, reload.Away{}},
 		"the workload was compared since": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
@@ -252,6 +258,29 @@ func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	f, _ = s.Facts(web(0, "").Key)
 	if got := f.Concerns[0].Away.Version; got != 3 {
 		t.Errorf("it left in version %d, want 3", got)
+	}
+}
+
+// The ledger of a write without a response may arrive after the next write has begun.
+func TestALaterWriteDoesNotHideThePreviousOne(t *testing.T) {
+	s := New(false)
+	web := func(version int, ledger string) workload.Workload {
+		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
+	}
+	s.PutWorkload(web(1, "before"), live)
+	s.PutSource(written("ab", 2, 50), live)
+	s.PutSource(written("xy", 3, 60), live)
+	f, _ := s.Facts(web(0, "").Key)
+	for i := range 2 * maxUnanswered {
+		s.Sending(&f, strconv.Itoa(i))
+	}
+	s.PutWorkload(web(4, strconv.Itoa(2*maxUnanswered-2)), live)
+	f, _ = s.Facts(web(0, "").Key)
+	if f.Concerns[0].Away != (reload.Away{}) || !f.Seen.Compared {
+		t.Errorf("compared: %t, and it left with %+v", f.Seen.Compared, f.Concerns[0].Away)
+	}
+	if kept := len(s.workloads[f.Workload.Key].sending.before); kept != 0 {
+		t.Errorf("%d other writes are kept, which have no effect any more", kept)
 	}
 }
 

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -11,6 +13,30 @@ import (
 type sending struct {
 	text     string
 	versions map[source.LocalKey]uint64
+	// before are the ledgers of earlier writes whose responses are missing, too, the latest one first.
+	before []sending
+}
+
+// maxUnanswered is how many earlier writes without a response are kept.
+const maxUnanswered = 4
+
+// of returns the write with a ledger.
+func (s sending) of(text string) (sending, bool) {
+	for _, w := range slices.Concat([]sending{s}, s.before) {
+		if text != "" && w.text == text {
+			return w, true
+		}
+	}
+	return sending{}, false
+}
+
+// earlier are the writes that may still take effect when another one begins.
+func (s sending) earlier() []sending {
+	if s.text == "" {
+		return nil
+	}
+	all := slices.Concat([]sending{{text: s.text, versions: s.versions}}, s.before)
+	return all[:min(len(all), maxUnanswered)]
 }
 
 // Compared records that a workload was compared with the sources in the facts. Its Pods have their
@@ -25,6 +51,7 @@ func (s *State) Compared(f *reload.Facts) {
 	}
 	known.compare(s, versions)
 	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
+	known.seen.Settle(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
 		known.seen.Returned, known.seen.Trusted = false, marks
 	}
@@ -34,7 +61,7 @@ func (s *State) Compared(f *reload.Facts) {
 // the write was refused: then the previous write may have taken effect, and its response is still
 // missing.
 func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
-	versions := versionsOf(f)
+	versions, adopted, sources := versionsOf(f), f.Adopts(), f.AdoptsSources()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key, uid := f.Workload.Key, f.Workload.UID
@@ -43,8 +70,16 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 		return func() {}
 	}
 	before := known.sending
-	known.sending = sending{text: ledger, versions: versions}
-	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, f.Adopts()) // even if the write has no effect
+	known.sending = sending{text: ledger, versions: versions, before: before.earlier()}
+	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, adopted) // even if the write has no effect
+	if len(sources) > 0 {
+		all := maps.Clone(known.seen.AdoptedSources) // facts have the earlier one
+		if all == nil {
+			all = map[source.LocalKey]uint64{}
+		}
+		maps.Copy(all, sources)
+		known.seen.AdoptedSources = all
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -81,7 +116,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 	}
 	for key, version := range versions {
 		now, ok := s.index.source(key.In(w.Key.Namespace))
-		if !ok || now.changed <= version {
+		if !ok || now.changedFor(w.keysOf(&now.Source, s.keys)) <= version {
 			continue
 		}
 		if away == nil {
@@ -104,7 +139,7 @@ func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey
 		switch {
 		case away.Version > version:
 			since[key] = away
-		case ok && now.changed > version:
+		case ok && now.changedFor(w.keysOf(&now.Source, s.keys)) > version:
 			since[key] = reload.Away{Version: version + 1}
 		}
 	}

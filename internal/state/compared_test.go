@@ -4,8 +4,12 @@ import (
 	"strconv"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -138,5 +142,58 @@ func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 	s.Compared(&f)
 	if f, _ := s.Facts(web(0, "").Key); f.Seen.Widened != nil || f.Seen.Policy != 41 {
 		t.Errorf("compared, and widened in %v", f.Seen.Widened)
+	}
+}
+
+// The watch of a source may lag behind that of the workload, which has a ledger for other sources.
+func TestSinceWhenAnotherSourceIsInALedger(t *testing.T) {
+	s := New(false)
+	web := func(version int, list string) workload.Workload { return deployment("web", "", version, byName, list) }
+	s.PutSource(configMap("a", "one", 1), live)
+	s.PutSource(configMap("b", "one", 2), live)
+	s.PutWorkload(web(3, "a"), inASnap)
+	adopt := func() reload.WorkloadSeen {
+		f, _ := s.Facts(web(0, "").Key)
+		d := reload.Decide(f)
+		s.Sending(&f, d.Ledger.String())
+		w := f.Workload
+		w.ResourceVersion, w.LedgerText = strconv.Itoa(int(f.Version)+1), d.Ledger.String()
+		s.PutWorkload(w, live)
+		f, _ = s.Facts(w.Key)
+		return f.Seen
+	}
+	if seen := adopt(); seen.AdoptedSources != nil {
+		t.Errorf("nothing shows since when it asks for the first: %v", seen.AdoptedSources)
+	}
+	f, _ := s.Facts(web(0, "").Key)
+	both := web(7, "a,b")
+	both.LedgerText = f.Workload.LedgerText
+	s.PutWorkload(both, live)
+	b := source.LocalKey{Kind: source.ConfigMap, Name: "b"}
+	if seen := adopt(); seen.Adopted != 0 || len(seen.AdoptedSources) != 1 || seen.AdoptedSources[b] != 7 {
+		t.Errorf("it asks for the other since version 7: %d, %v", seen.Adopted, seen.AdoptedSources)
+	}
+	if seen := adopt(); len(seen.AdoptedSources) != 1 || seen.AdoptedSources[b] != 7 {
+		t.Errorf("a later ledger: %v", seen.AdoptedSources)
+	}
+}
+
+// A Job is recreated with the ledger of the decision, which gets the UID of the new Job later. Data
+// may have changed in between, and may change back.
+func TestTheLedgerOfARecreatedJobIsFromBefore(t *testing.T) {
+	s := New(false)
+	job := func(version int, ledgerOf types.UID) workload.Workload {
+		w := deployment("load", "cm", version, auto, "true")
+		l := ledger.Ledger{UID: ledgerOf, Instance: "key", Writes: 1}
+		w.Runs, w.LedgerText = &workload.Runs{Once: true}, l.String()
+		return w
+	}
+	own := job(0, "").UID
+	s.PutSource(configMap("cm", "two", 4), live)
+	s.PutWorkload(job(5, "earlier"), live)
+	s.PutWorkload(job(6, own), live)
+	s.PutSource(configMap("cm", "one", 7), live)
+	if f, _ := s.Facts(job(0, "").Key); len(f.Concerns) != 1 || f.Concerns[0].Away.Version != 1 {
+		t.Errorf("it may have had other data since any version: %+v", f.Concerns)
 	}
 }

@@ -47,6 +47,7 @@ func (s *State) ChangeDefaults(namespace string, now Defaults, version uint64) (
 	if !differs {
 		return before, false, nil
 	}
+	s.noteNamespace(namespace)
 	for key, w := range s.workloads {
 		if key.Namespace != namespace {
 			continue
@@ -81,8 +82,10 @@ func (s *State) inheritPending() {
 		return
 	}
 	s.defaultsPending = false
-	for _, w := range s.workloads {
-		s.inheritDefaults(w, 0)
+	for key, w := range s.workloads {
+		if s.inheritDefaults(w, 0) {
+			s.noteChange(key)
+		}
 	}
 }
 
@@ -102,10 +105,13 @@ func (s *State) inheritDefaults(known *workloadRecord, version uint64) bool {
 	}
 	next := *known
 	next.Policy = now
-	next.links = linksOf(&next.Workload, s.autoReloadAll)
+	next.links = linksOf(&next.Workload, s.autoReloadAll, s.keys)
 	s.relink(known, &next)
 	if version != 0 && now.Widens(known.Policy, s.autoReloadAll) {
 		known.seen.Widen(version, known.Policy)
+	}
+	if version != 0 && !now.KeyRule().Equal(known.Policy.KeyRule()) {
+		known.seen.Recount(version, known.Policy.KeyRule())
 	}
 	known.Policy, known.links = now, next.links
 	return true

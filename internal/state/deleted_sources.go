@@ -37,10 +37,10 @@ type matched struct {
 	references []workload.Reference
 }
 
-func (a *matched) covers(key source.LocalKey) bool {
+func (a *matched) covers(key source.LocalKey, labels source.Labels) bool {
 	w := workload.Workload{References: a.references}
 	_, refers := w.Reference(key)
-	return refers || a.policy.Names(key)
+	return refers || a.policy.Names(key) || labels.MatchedBy(a.policy.SelectorFor(key.Kind))
 }
 
 // unlinked is the previous version of a workload that sources may no longer concern.
@@ -50,13 +50,14 @@ type unlinked struct {
 	links     links
 }
 
-// missed reports whether a workload references or names a source that does not exist.
+// missed reports whether a workload references, names or selects a source that does not exist.
 func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0
 	candidates := s.matchedIn(key.Namespace)
+	src, _ := s.known(key)
 	s.mu.RUnlock()
-	return referred || covered(candidates, key)
+	return referred || covered(candidates, key, src.Annotations.Labels)
 }
 
 // matchedIn returns the workloads of a namespace that each source is matched against. The caller
@@ -71,8 +72,8 @@ func (s *State) matchedIn(namespace string) []matched {
 	return all
 }
 
-func covered(by []matched, key source.Key) bool {
-	return slices.ContainsFunc(by, func(a matched) bool { return a.covers(key.Local()) })
+func covered(by []matched, key source.Key, labels source.Labels) bool {
+	return slices.ContainsFunc(by, func(a matched) bool { return a.covers(key.Local(), labels) })
 }
 
 // unlink removes a workload from the index before it is changed or forgotten, and keeps its
@@ -94,11 +95,11 @@ func (s *State) forgetGone() {
 	lost, trying := s.lost()
 	tries := 0
 	maps.DeleteFunc(lost, func(key source.Key, l *lostSource) bool {
-		if !l.exactly && !covered(l.before, key) {
+		if !l.exactly && !covered(l.before, key, l.labels) {
 			return true
 		}
 		tries += len(trying[key.Namespace])
-		return tries <= mostTries && covered(trying[key.Namespace], key)
+		return tries <= mostTries && covered(trying[key.Namespace], key, l.labels)
 	})
 	if len(lost) == 0 {
 		return
@@ -115,6 +116,7 @@ func (s *State) forgetGone() {
 // lostSource is a deleted source that may have lost the last workload that it concerned.
 type lostSource struct {
 	departure *reload.Departure
+	labels    source.Labels
 	// exactly reports whether it concerned a workload that was changed or forgotten. Before are the
 	// workloads that have to be matched to find that out.
 	exactly bool
@@ -134,22 +136,22 @@ func (s *State) lost() (map[source.Key]*lostSource, map[string][]matched) {
 	all, trying := map[source.Key]*lostSource{}, map[string][]matched{}
 	of := func(key source.Key, gone sourceRecord) *lostSource {
 		if all[key] == nil {
-			all[key] = &lostSource{departure: gone.departure}
+			all[key] = &lostSource{departure: gone.departure, labels: gone.Annotations.Labels}
 		}
 		return all[key]
 	}
 	for i := range s.unlinked {
 		u := &s.unlinked[i]
-		for _, local := range u.links.exact {
-			if gone, ok := s.gone[local.In(u.namespace)]; ok {
+		u.links.each(func(local source.LocalKey) {
+			if gone, ok := s.gone[local.In(u.namespace).Origin()]; ok {
 				of(gone.Key, gone).exactly = true
 			}
-		}
+		})
 		if !u.links.tries {
 			continue
 		}
 		for key, gone := range s.gone {
-			if key.Namespace == u.namespace {
+			if u.links.mayReach(u.namespace, key) {
 				l := of(key, gone)
 				l.before = append(l.before, u.matched)
 			}

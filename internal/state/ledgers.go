@@ -41,9 +41,9 @@ func (s *State) Remember(w *workload.Workload, ledger string) {
 }
 
 // keepRemoved remembers the ledger of the previous version of a workload if another client removed
-// it before the first comparison, for example while the controller was starting.
+// or reverted it before the first comparison, for example while the controller was starting.
 func (w *workloadRecord) keepRemoved(known *workloadRecord) {
-	if w.remembered == "" && w.LedgerText == "" && known.ranks.current != (ledger.Rank{}) {
+	if w.remembered == "" && known.ranks.current != (ledger.Rank{}) && w.ranks.current.Precedes(known.ranks.current) {
 		w.remembered, w.ranks.remembered = known.LedgerText, known.ranks.current
 	}
 }

@@ -37,7 +37,19 @@ func TestARemovedLedgerIsRemembered(t *testing.T) {
 			s.PutWorkload(web(3, text(1)), live)
 			s.PutWorkload(web(4, ""), live)
 		}, text(2)},
-		"it is still there":       {func(s *State) { s.PutWorkload(web(2, text(1)), live) }, ""},
+		"it is still there": {func(s *State) { s.PutWorkload(web(2, text(1)), live) }, ""},
+		"a rollback restores an earlier one": {func(s *State) {
+			s.PutWorkload(web(2, text(2)), inASnap)
+			s.PutWorkload(web(3, text(1)), live)
+		}, text(2)},
+		"it is replaced by nonsense": {func(s *State) {
+			s.PutWorkload(web(2, text(2)), inASnap)
+			s.PutWorkload(web(3, "nonsense"), live)
+		}, text(2)},
+		"another installation replaces it": {func(s *State) {
+			s.PutWorkload(web(2, text(1)), live)
+			s.PutWorkload(web(3, (&ledger.Ledger{UID: "web", Counter: 1, Instance: "another"}).String()), live)
+		}, ""},
 		"another one replaces it": {func(s *State) { s.PutWorkload(web(2, text(1)), live); s.PutWorkload(web(3, text(2)), live) }, ""},
 		"it was no ledger":        {func(s *State) { s.PutWorkload(web(2, "nonsense"), live); s.PutWorkload(web(3, ""), live) }, ""},
 		"it was of another object": {func(s *State) {
@@ -54,5 +66,14 @@ func TestARemovedLedgerIsRemembered(t *testing.T) {
 				t.Errorf("got %q, want %q", f.Remembered, tc.want)
 			}
 		})
+	}
+}
+
+func TestARemovedLedgerIsNoComparison(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 2, annotations.Ledger, "theirs"), live)
+	s.PutWorkload(deployment("web", "cm", 3), live)
+	if f, _ := s.Facts(deployment("web", "cm", 0).Key); f.Seen.Compared {
+		t.Error("it counts as compared")
 	}
 }

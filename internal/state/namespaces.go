@@ -10,6 +10,9 @@ import (
 func (s *State) PutNamespace(name string, terminating bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, before := s.terminating[name]; before != terminating {
+		s.noteNamespace(name)
+	}
 	if !terminating {
 		delete(s.terminating, name)
 		return
@@ -48,9 +51,9 @@ type selection struct {
 	at      time.Time
 }
 
-// SelectNamespace records that a namespace is selected, and returns its workloads if it was not
-// selected before. Version is 0 if it was selected before the watch began. Labelled is the latest
-// time at which its labels can have been written.
+// SelectNamespace records that a namespace is selected, and returns its workloads, and those that
+// name sources in it, if it was not selected before. Version is 0 if it was selected before the
+// watch began. Labelled is the latest time at which its labels can have been written.
 func (s *State) SelectNamespace(name string, version uint64, labelled time.Time) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,19 +61,23 @@ func (s *State) SelectNamespace(name string, version uint64, labelled time.Time)
 		return nil
 	}
 	s.selected[name] = selection{version, labelled}
+	s.noteNamespace(name)
 	var found []workload.Key
 	for key := range s.workloads {
 		if key.Namespace == name {
 			found = append(found, key)
 		}
 	}
-	return found
+	return append(found, s.index.namingFrom(name)...)
 }
 
 // DeselectNamespace records that a namespace is not selected.
 func (s *State) DeselectNamespace(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, before := s.selected[name]; before {
+		s.noteNamespace(name)
+	}
 	delete(s.selected, name)
 }
 

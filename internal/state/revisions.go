@@ -26,7 +26,10 @@ func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoRe
 		w.seeChanges(known, version, autoReloadAll)
 	}
 	if known != nil {
-		w.seen.ComparedAt, w.seen.Adopted, w.seen.Ready = known.seen.ComparedAt, known.seen.Adopted, known.seen.Ready
+		w.seen.Recounted, w.seen.ComparedAt, w.seen.Adopted, w.seen.AdoptedSources, w.seen.Ready = known.seen.Recounted, known.seen.ComparedAt, known.seen.Adopted, known.seen.AdoptedSources, known.seen.Ready
+	}
+	if known != nil && !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
+		w.seen.Recount(version, known.Policy.KeyRule())
 	}
 	if w.seen.Ready == 0 && w.Progress.Observed && w.Progress.Available > 0 {
 		w.seen.Ready = version

@@ -28,8 +28,8 @@ func TestSelectingANamespaceReturnsItsWorkloadsOnce(t *testing.T) {
 	if got := s.SelectNamespace("shop", 9, time.Unix(90, 0)); len(got) != 0 {
 		t.Errorf("selected as before: %v", got)
 	}
-	if f, _ := s.Facts(w.Key); f.Seen.Policy != 7 || !f.SelectedAt.Equal(time.Unix(70, 0)) {
-		t.Errorf("its workloads ask for something since version %d and %v, want 7 and the time of then", f.Seen.Policy, f.SelectedAt)
+	if f, _ := s.Facts(w.Key); f.SelectedIn != 7 || f.Adopts() != 7 || !f.SelectedAt.Equal(time.Unix(70, 0)) {
+		t.Errorf("its workloads ask for something since version %d and %v, want 7 and the time of then", f.SelectedIn, f.SelectedAt)
 	}
 	if n, _ := s.Counts(true); n != 1 {
 		t.Errorf("%d workloads counted", n)

@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,64 +19,120 @@ type sourceRecord struct {
 	// departure is when the source was deleted; nil for all existing sources, of which there are
 	// many.
 	departure *reload.Departure
+	// keys is when keys changed, for a source of which some workload does not count all keys; nil
+	// for all others.
+	keys *keyHistory
 }
 
 // PutSource stores a source and returns the workloads to reconcile because of it: none if neither
 // its data nor its annotations differ from what was known. Live is an event of a watch that has
 // missed nothing since the last complete snapshot.
 func (s *State) PutSource(src source.Source, live bool) []workload.Key {
+	concerned, _ := s.ReceiveSource(src, live)
+	return concerned
+}
+
+// ReceiveSource is PutSource. It also returns how many workloads do not have to be reconciled
+// because none of their keys changed.
+func (s *State) ReceiveSource(src source.Source, live bool) (concerned []workload.Key, spared int) {
+	changes := s.compareKeys(&src)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := VersionOf(src.ResourceVersion)
-	s.newest = max(s.newest, version)
-	known, ok := s.known(src.Key)
-	gone, back := s.gone[src.Key]
-	if back = back && !ok && live; back {
-		known, ok = gone, true // a recreated source may or may not have changed, like any other
-	} else {
-		ok = ok && known.UID == src.UID
+	if src.Bundle == nil {
+		return s.putSource(src, version, changes, live)
 	}
-	delete(s.gone, src.Key)
-	// The reports of Pods come from many objects, each with a version of its own.
-	if ok && !src.Key.Kind.Reported() && overtaken(version, known.seen.Version, live) {
-		return nil
+	s.sawBundles(version, live)
+	before, _ := s.index.source(src.Key)
+	concerned, spared = s.putSource(src, version, changes, live)
+	if now, _ := s.index.source(src.Key); live && now != before {
+		concerned = append(concerned, s.uniteWith(before, now, reload.Departure{Version: version})...)
+	}
+	return concerned, spared
+}
+
+// putSource also stores a union of bundles, in the version of the event that changed it.
+func (s *State) putSource(src source.Source, version uint64, changes keyChanges, live bool) (concerned []workload.Key, spared int) {
+	s.newest = max(s.newest, version)
+	known, ok, back := s.before(&src, live)
+	// The reports of Pods come from many objects, each with a version of its own, as bundles do.
+	if ok && !src.Key.Kind.Reported() && !src.Key.Local().IsUnion() && overtaken(version, known.seen.Version, live) {
+		return nil, 0
+	}
+	if s.noHistory {
+		known, ok, back = sourceRecord{}, false, false
 	}
 	differs := !ok || known.Digest != src.Digest
-	if !differs && known.UID == src.UID && src.DataTime.Before(known.DataTime) {
-		// Its managed fields were removed, but the times that they showed remain true.
-		src.DataTime, src.EditedAt, src.Untracked = known.DataTime, known.EditedAt, known.Untracked
+	if !differs {
+		known.keepTimes(&src)
 	}
 	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}, changed: version}
-	if !differs {
-		next.changed = known.changed
+	if !live && src.Key.Local().IsUnion() {
+		next.seen.Version = s.unitedAt(version)
 	}
 	if ok {
 		next.inherit(&known, differs, live, back)
 	} else {
 		next.appear(live)
 	}
-	s.index.addSource(&next)
-	// An edit that no watch has shown may have been reverted before this version. A label moves the
-	// time as well, but cannot be such an edit.
-	away := ok && (differs || !live && src.EditedAt > known.EditedAt)
-	if !back && !differs && !away && known.Annotations == src.Annotations {
-		return nil
+	concerned = s.index.candidates(src.Key)
+	affected := concerned
+	if ok && differs {
+		affected = s.changeKeys(concerned, &next, &known, changes, live)
 	}
-	concerned := s.index.candidates(src.Key)
+	s.index.addSource(&next)
+	s.noteSource(src.Key)
+	away := ok && (differs || !live && editedSince(&src, &known.Source))
+	before := known.Annotations
+	before.Labels = src.Annotations.Labels
+	if !back && !differs && !away && before == src.Annotations {
+		return s.selecting(&known, &src), 0
+	}
 	switch {
 	case away:
-		s.recordChanged(concerned, next, known, live)
+		s.recordChanged(affected, next, known, live)
 	case !ok:
 		s.recordCreated(concerned, next, known, live)
 	}
-	return concerned
+	if ok && !back && known.Annotations == src.Annotations {
+		return affected, len(concerned) - len(affected)
+	}
+	return concerned, 0
+}
+
+// before returns what was known of a source before an event. Back reports whether it was recreated.
+func (s *State) before(src *source.Source, live bool) (known sourceRecord, ok, back bool) {
+	known, ok = s.known(src.Key)
+	gone, back := s.gone[src.Key]
+	delete(s.gone, src.Key)
+	if back && !ok && live {
+		return gone, true, true // a recreated source may or may not have changed, like any other
+	}
+	return known, ok && known.UID == src.UID, false
+}
+
+// editedSince reports whether a source with the same data was provably edited since another version:
+// the edit may have been reverted. A label moves the time as well, but cannot be such an edit. And a
+// manager that loses its label to another one then owns only data, with the time that was known
+// before.
+func editedSince(now, before *source.Source) bool {
+	return now.EditedAt > before.EditedAt && now.EditedAt != before.DataTime.Unix()
+}
+
+// keepTimes is for the same data. If its managed fields were removed, the times that they showed
+// remain true.
+func (r *sourceRecord) keepTimes(src *source.Source) {
+	if r.UID == src.UID && src.DataTime.Before(r.DataTime) {
+		src.DataTime, src.EditedAt, src.Untracked = r.DataTime, r.EditedAt, r.Untracked
+	}
 }
 
 // appear records what the first event of a source shows.
 func (r *sourceRecord) appear(live bool) {
 	if live {
 		version := r.seen.Version
-		r.seen.Content, r.seen.Annotations, r.seen.Matched, r.seen.Created = version, version, version, version
+		annotated := cmp.Or(r.AnnotatedIn, version) // its watch may lag behind that of the data
+		r.seen.Content, r.seen.Annotations, r.seen.Matched, r.seen.Created = version, annotated, annotated, version
 	}
 }
 
@@ -86,6 +141,8 @@ func (r *sourceRecord) appear(live bool) {
 func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	if r.seen.Timeless = known.seen.Timeless; differs {
 		r.seen.Timeless = timeless(&r.Source, &known.Source)
+	} else {
+		r.changed = known.changed
 	}
 	r.appear(live)
 	if !back {
@@ -94,11 +151,20 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	if !live {
 		return
 	}
+	r.keys = known.keys
 	if known.Annotations.Match || !r.Annotations.Match {
 		r.seen.Matched = known.seen.Matched
 	}
 	if !admits(known.Annotations, r.Annotations) {
 		r.seen.Annotations = known.seen.Annotations
+	}
+	r.seen.Allowed = known.seen.Allowed
+	if known.Annotations.AllowFrom != r.Annotations.AllowFrom {
+		r.seen.Allow(r.seen.Version, known.Annotations.AllowFrom)
+	}
+	r.seen.Relabeled = known.seen.Relabeled
+	if known.Annotations.Labels != r.Annotations.Labels {
+		r.seen.Relabel(r.seen.Version, known.Annotations.Labels)
 	}
 	r.seen.Edited = differs || known.seen.Edited
 	if !differs {
@@ -125,9 +191,8 @@ func admits(before, now source.Annotations) bool {
 // exists now, or that it was recreated unobserved. A Pod that waited for the source starts with its
 // initial data, even if the data changes next.
 func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord, live bool) {
-	key := now.Key.Local()
 	for _, concern := range concerned {
-		w := s.workloads[concern]
+		w, key := s.workloads[concern], now.Key.SeenFrom(concern.Namespace).Local()
 		if _, noted := w.away[key]; noted || !w.compared {
 			continue
 		}
@@ -149,10 +214,9 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 // recordChanged records for workloads that a source had other data before. Only the first time
 // counts until the next comparison, because later ones cannot be distinguished.
 func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord, live bool) {
-	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
-		w := s.workloads[concern]
+		w, key := s.workloads[concern], now.Key.SeenFrom(concern.Namespace).Local()
 		away, ok := w.away[key]
 		switch {
 		case ok:
@@ -199,25 +263,37 @@ func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workl
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
-	if known, ok := s.known(key); ok && missed {
+	known, ok := s.known(key)
+	if ok && missed && !s.noHistory {
 		known.departure = &departure
 		s.keepGone(known)
 	}
 	s.index.dropSource(key)
+	if ok && known.Bundle != nil {
+		s.sawBundles(departure.Version, true)
+		concerned = append(concerned, s.uniteWith(&known, nil, departure)...)
+	}
+	s.noteSource(key)
 	return concerned
 }
 
 // KeepSources removes the sources of a kind, in one namespace or in all, that a complete snapshot
 // did not contain, and returns the workloads that they may have concerned.
-func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) (concerned []workload.Key) {
+func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.keepSources(kind, namespace, named, 0)
+}
+
+// keepSources is KeepSources with the version of the snapshot; 0 if it is unknown.
+func (s *State) keepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}, version uint64) (concerned []workload.Key) {
 	for key := range s.index.allSources() {
-		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
+		if key.Kind != kind || namespace != "" && key.Namespace != namespace || key.Local().IsUnion() {
 			continue
 		}
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
 			s.index.dropSource(key)
+			s.noteSource(key)
 			concerned = append(concerned, s.index.candidates(key)...)
 		}
 	}
@@ -226,27 +302,27 @@ func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.
 			delete(s.gone, key) // its later history is unknown
 		}
 	}
+	if kind == source.ClusterTrustBundle {
+		s.bundlesAt = version
+		if !s.united {
+			concerned = append(concerned, s.index.usersOf(kind)...)
+		}
+		concerned = append(concerned, s.uniteAll()...)
+	}
 	return concerned
 }
 
-// overtaken reports whether an object is not newer than the known version. The watch may bring the
-// version that the response to our own write contained. An older snapshot counts, because then the
-// API server was restored.
-func overtaken(version, known uint64, live bool) bool {
-	if version == 0 || known == 0 {
-		return false
+// selecting returns the workloads that select sources by their labels, if only the labels of a
+// source changed. Those without a selector are not reconciled: labels change often.
+func (s *State) selecting(known *sourceRecord, src *source.Source) []workload.Key {
+	if known.Annotations.Labels == src.Annotations.Labels {
+		return nil
 	}
-	if live {
-		return version <= known
+	var found []workload.Key
+	for key := range s.index.trying[src.Key.Namespace] {
+		if s.workloads[key].Policy.SelectorFor(src.Key.Kind) != nil {
+			found = append(found, key)
+		}
 	}
-	return version == known
-}
-
-// VersionOf parses a resource version; 0 if it is no number, and then the order is unknown.
-func VersionOf(resourceVersion string) uint64 {
-	v, err := strconv.ParseUint(resourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
+	return found
 }

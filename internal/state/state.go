@@ -12,9 +12,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// State is safe for concurrent use.
+// State is safe for concurrent use. It has many fields, because one lock guards whatever the same
+// event changes.
 type State struct {
 	autoReloadAll bool
+	// keys is which keys of a source count, unless annotations set that.
+	keys policy.KeyMode
 
 	mu sync.RWMutex
 	// newest is the newest version of any source.
@@ -41,6 +44,14 @@ type State struct {
 	// whether workloads may lack them, because the snapshot of the namespaces is not complete.
 	defaults        map[string]Defaults
 	defaultsPending bool
+	// united reports whether a snapshot of the bundles was complete once, so that they can be united.
+	united bool
+	// bundlesAt is the newest version for which all bundles are known, or 0.
+	bundlesAt uint64
+	// changed are the workloads that may have another answer; nil if nothing asks for them.
+	changed keys
+	// noHistory reports that each version of an object counts as the first one.
+	noHistory bool
 }
 
 // New returns an empty state.
@@ -60,6 +71,10 @@ func New(autoReloadAll bool) *State {
 	}
 }
 
+// CountKeys sets which keys of a source count, unless annotations set that. It is called before the
+// first object arrives.
+func (s *State) CountKeys(keys policy.KeyMode) { s.keys = keys }
+
 // Facts returns a workload with the sources that concern it now. It matches the sources of the
 // namespace without the lock, because users control their number and the expressions.
 func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
@@ -68,18 +83,20 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 		return reload.Facts{}, false
 	}
 	for _, it := range found {
-		src := it.sourceRecord
+		src := it.seenBy(key)
 		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
 		if verdict.Rule == policy.RuleUnselected {
 			f.Unselected = append(f.Unselected, src.Key.Local()) // its entry in the ledger stays
 			continue
 		}
 		if !verdict.Concerned {
-			f.Spared = append(f.Spared, src.Key.Local())
+			f.Spare(&src.Source, src.seen)
 			continue
 		}
 		reference, _ := f.Workload.Reference(src.Key.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Away: it.away, Verdict: verdict, Uses: reference.Uses})
+		concern := src.concern(f.Workload.KeysOf(src.Key.Local(), src.Annotations.Labels, s.keys).Keys)
+		concern.Away, concern.Verdict, concern.Uses = it.away, verdict, reference.Uses
+		f.Concerns = append(f.Concerns, concern)
 	}
 	slices.SortFunc(f.Concerns, reload.CompareConcerns)
 	return f, true
@@ -99,14 +116,11 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	if !ok {
 		return reload.Facts{}, nil, false
 	}
-	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, Settings: reload.Settings{AutoReloadAll: s.autoReloadAll}}
+	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, Settings: reload.Settings{AutoReloadAll: s.autoReloadAll, Keys: s.keys}}
 	defaults := s.defaults[key.Namespace]
 	f.Defaults, f.OptedInByNamespaceAt = defaults.Policy, defaults.OptsInSince
 	if in, selected := s.selected[key.Namespace]; selected {
-		f.SelectedAt = in.at
-		if in.version > f.Seen.Policy {
-			f.Seen.Policy, f.Seen.Earlier = in.version, nil
-		}
+		f.SelectedAt, f.SelectedIn = in.at, in.version
 	}
 	f.Seen.Compared, f.Version = w.compared, max(s.newest, VersionOf(w.ResourceVersion))
 	f.Gone = s.departures(key.Namespace, w.links)
@@ -124,14 +138,15 @@ func (s *State) departures(namespace string, l links) map[source.LocalKey]reload
 		departure.Source, departure.Seen = src.Source, src.seen
 		gone[key.Local()] = departure
 	}
-	for _, local := range l.exact {
-		if src, ok := s.gone[local.In(namespace)]; ok {
+	l.each(func(local source.LocalKey) {
+		if src, ok := s.gone[local.In(namespace).Origin()]; ok {
+			src.Key = local.In(namespace)
 			note(src.Key, src)
 		}
-	}
+	})
 	if l.tries {
 		for key, src := range s.gone {
-			if key.Namespace == namespace {
+			if l.mayReach(namespace, key) {
 				note(key, src)
 			}
 		}

@@ -25,6 +25,7 @@ func configMap(name, content string, version int) source.Source {
 }
 
 func says(src source.Source, annotations source.Annotations) source.Source {
+	annotations.Labels = src.Annotations.Labels
 	src.Annotations = annotations
 	return src
 }

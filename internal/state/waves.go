@@ -27,20 +27,44 @@ func (s *State) HasWaves(namespace string) bool {
 	return s.waved[namespace] > 0
 }
 
-// Candidates are the workloads that a source may concern.
-func (s *State) Candidates(key source.Key) []workload.Key {
+// CandidatesIn are the workloads of a namespace that a source may concern.
+func (s *State) CandidatesIn(namespace string, key source.Key) []workload.Key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.index.candidates(key)
+	all := s.index.candidates(key)
+	if key.Namespace != "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(w workload.Key) bool { return w.Namespace != namespace })
 }
 
-// FactsAlone returns the facts about a workload without its sources, if one source concerns it.
+// FactsAlone returns the facts about a workload, if one source concerns it. Of its sources, they have
+// only those whose windows cannot be read, or all of them if its ledger has one digest for many.
 func (s *State) FactsAlone(key workload.Key, src *source.Source) (reload.Facts, bool) {
-	f, ok := s.alone(key, src.Key)
+	if src.Key.SeenFrom(key.Namespace) != src.Key {
+		return reload.Facts{}, false // waves do not reach into other namespaces
+	}
+	f, bad, ok := s.alone(key, src.Key)
+	if ok && s.isAggregated(key) {
+		all, _ := s.Facts(key)
+		f.Concerns, bad = all.Concerns, nil
+	}
 	if !ok || !f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll).Concerned {
 		return reload.Facts{}, false
 	}
+	for _, one := range bad {
+		if verdict := f.Workload.Judge(one.Key, one.Annotations, s.autoReloadAll); verdict.Concerned {
+			f.Concerns = append(f.Concerns, reload.Concern{Source: one.Source, Verdict: verdict})
+		}
+	}
 	return f, true
+}
+
+func (s *State) isAggregated(key workload.Key) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	w, ok := s.workloads[key]
+	return ok && (w.ranks.current.Aggregated() || w.ranks.remembered.Aggregated())
 }
 
 // ReloadBegan is when the latest reload of a workload began, in seconds since 1970; 0 if its ledger
@@ -74,19 +98,27 @@ func (s *State) LatestReloads(most int) []workload.Key {
 	return keys
 }
 
-func (s *State) alone(key workload.Key, src source.Key) (reload.Facts, bool) {
+// alone also returns the sources whose windows cannot be read.
+func (s *State) alone(key workload.Key, src source.Key) (f reload.Facts, bad []*sourceRecord, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	w, ok := s.workloads[key]
-	if !ok || !s.index.links(src, key) {
-		return reload.Facts{}, false
+	w, known := s.workloads[key]
+	if !known || !s.index.links(src, key) {
+		return f, nil, false
 	}
 	if _, owned := s.rolledOwner(&w.Workload); owned {
-		return reload.Facts{}, false
+		return f, nil, false
+	}
+	for _, in := range []string{key.Namespace, ""} {
+		for local := range s.index.badWindows[in] {
+			if one, exists := s.index.source(local.In(in)); exists && s.index.links(one.Key, key) {
+				bad = append(bad, one)
+			}
+		}
 	}
 	defaults := s.defaults[key.Namespace]
 	return reload.Facts{
 		Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, OptedInByNamespaceAt: defaults.OptsInSince,
-		Settings: reload.Settings{AutoReloadAll: s.autoReloadAll, Defaults: defaults.Policy},
-	}, true
+		Settings: reload.Settings{AutoReloadAll: s.autoReloadAll, Keys: s.keys, Defaults: defaults.Policy},
+	}, bad, true
 }

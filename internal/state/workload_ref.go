@@ -33,6 +33,7 @@ func (s *State) PutTemplateUser(w workload.Workload, live bool) []workload.Key {
 		affected = s.dropTemplateUser(w.Key)
 	}
 	s.templateUsers[w.Key] = w
+	s.noteChange(w.Key)
 	add(s.templateOwners, *w.TemplateOwner, w.Key)
 	if s.updateTemplateOwner(*w.TemplateOwner, version, live) {
 		affected = append(affected, *w.TemplateOwner)
@@ -81,6 +82,7 @@ func (s *State) dropTemplateUser(key workload.Key) []workload.Key {
 		return nil
 	}
 	delete(s.templateUsers, key)
+	s.noteChange(key)
 	drop(s.templateOwners, *known.TemplateOwner, key)
 	if s.updateTemplateOwner(*known.TemplateOwner, 0, false) {
 		return []workload.Key{*known.TemplateOwner}
@@ -149,6 +151,7 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 	if !ok {
 		return false
 	}
+	s.noteChange(key)
 	itself := known.Workload
 	if known.own != nil {
 		itself.Policy, itself.OptedInAt = known.own.policy, known.own.optedInAt
@@ -157,12 +160,15 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 	known.own = s.ownOf(&itself)
 	w := s.complete(itself)
 	next := *known
-	next.Workload, next.links = w, linksOf(&w, s.autoReloadAll)
+	next.Workload, next.links = w, linksOf(&w, s.autoReloadAll, s.keys)
 	linked := s.relink(known, &next)
 	differs := linked || !known.Policy.Equal(w.Policy)
 	rests := w.RolledOut && !known.RolledOut
 	if live && (linked || w.Policy.Widens(known.Policy, s.autoReloadAll)) {
 		known.seen.Widen(version, known.Policy)
+	}
+	if !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
+		known.seen.Recount(version, known.Policy.KeyRule())
 	}
 	known.Workload, known.links = next.Workload, next.links
 	if w.RolledOut && !w.Unobserved {

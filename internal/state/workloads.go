@@ -81,12 +81,15 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	if same != nil && overtaken(version, VersionOf(same.ResourceVersion), live) {
 		return false
 	}
+	if s.noHistory {
+		same = nil
+	}
 	if same != nil && s.defaultsPending {
 		s.inheritDefaults(same, 0) // the object has not changed in that
 	}
 	itself := s.ownOf(&w)
 	w = s.complete(w)
-	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
+	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll, s.keys), seen: reload.WorkloadSeen{Since: version}}
 	next.ranks.current = rank
 	if same != nil {
 		s.inherit(next, same, version)
@@ -101,19 +104,24 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	}
 	s.workloads[w.Key] = next
 	s.countWaves(replaced, next)
+	s.noteChange(w.Key)
 	return linked || same == nil || next.differs(same)
 }
 
-// inherit takes over what is remembered of the same object.
+// inherit copies what is remembered of the same object.
 func (s *State) inherit(next, known *workloadRecord, version uint64) {
 	next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
 	next.away, next.compared, next.sending = known.away, known.compared, known.sending
 	next.keepRemoved(known)
 	unselected := s.awayUnselected(known)
+	sent, ours := known.sending.of(next.LedgerText)
 	switch {
 	case known.LedgerText == next.LedgerText:
-	case next.LedgerText != "" && known.sending.text == next.LedgerText:
-		next.compare(s, known.sending.versions)
+	case ours:
+		next.compare(s, sent.versions)
+		next.sending = sending{text: sent.text, versions: sent.versions} // the others have no effect any more
+	case known.LedgerText != "" && known.ranks.current == (ledger.Rank{}) && next.Runs != nil && next.Runs.Once:
+		// The ledger of a recreated Job gets its UID: the data is from the decision to recreate it.
 	case next.ranks.current.Follows(known.ranks.current, known.ranks.remembered):
 		// Another replica has written the ledger, and so has compared all earlier versions.
 		next.compared, next.away = true, s.awaySince(known, version)
@@ -147,6 +155,10 @@ func (s *State) relink(known, next *workloadRecord) bool {
 		s.unlink(known)
 	}
 	s.index.link(next.Key, next.links)
+	s.follow(next.links.unions)
+	if known != nil {
+		s.unfollow(known.links.unions)
+	}
 	return true
 }
 
@@ -178,7 +190,9 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 
 func (s *State) dropWorkload(key workload.Key) {
 	if known, ok := s.workloads[key]; ok {
+		s.noteChange(key)
 		s.unlink(known)
+		s.unfollow(known.links.unions)
 		s.orphan(&known.Workload)
 		s.countWaves(known, nil)
 		delete(s.workloads, key)

@@ -40,6 +40,7 @@ func worstAnnotations() map[string][]string {
 		"as many names as lists take":  append(lists(numbered("a%d", 5000)), "configmaps.exclude.reloader.stakater.com/reload", numbered("b%d", 5000), "secrets.exclude.reloader.stakater.com/reload", numbered("b%d", 5000)),
 		"names with dots":              lists(numbered("shop.%d", 5000)),
 		"usual expressions":            lists(numbered("shop-%d-.*-config", 200)),
+		"a selector of many values":    {annotations.Sources, "!x,app notin (" + strings.TrimSuffix(numbered("v%d", 400), ",") + ")"},
 		"expressions with many states": lists(numbered("[a-z]{60}%d.*", 60)),
 	}
 }
@@ -142,20 +143,20 @@ func TestSourcesAreJudgedWithoutTheLock(t *testing.T) {
 	}
 	var longest, took time.Duration
 	for range 10 {
-		if longest, took = waitForFacts(s); longest <= took/4 {
+		if longest, took = waitFor(s, func() { concerned(s, "web") }); longest <= took/4 {
 			return
 		}
 	}
 	t.Errorf("somebody else waited for %s while the facts took %s", longest, took)
 }
 
-// waitForFacts returns the longest time that another client waited for the lock while the facts of
-// a workload were gathered, and how long these took.
-func waitForFacts(s *State) (longest, took time.Duration) {
+// waitFor returns the longest time that another client waited for the lock while something was done,
+// and how long that took.
+func waitFor(s *State, what func()) (longest, took time.Duration) {
 	done := make(chan time.Duration)
 	began := time.Now()
 	go func() {
-		concerned(s, "web")
+		what()
 		done <- time.Since(began)
 	}()
 	for {

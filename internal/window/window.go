@@ -40,7 +40,8 @@ const maxSteps = 500
 func (s *Schedule) Open(t time.Time) bool { return s.denied(t) == nil && s.allowed(t) }
 
 // Opens returns the earliest time, from t on, at which a reload may start. It is in the time zone
-// of the window that begins or ends then. Found is false if there is none within the Horizon.
+// of the window that begins or ends then. Found is false if there is none within the Horizon, or
+// if more than maxSteps windows follow one another until then.
 func (s *Schedule) Opens(t time.Time) (at time.Time, found bool) {
 	limit := t.Add(Horizon)
 	zone := t.Location()

@@ -69,11 +69,11 @@ func MarkContainer(uses []Use, regular []string, named bool) (container string, 
 }
 
 // MarkHash returns the 40 hexadecimal digits that mark a workload as reloaded for the data of src.
-// For a Secret under digest.SecretMarksKeyed they follow from its Digest, so a ledger is enough to
-// compute the mark; otherwise, they are what Reloader writes. Under digest.SecretMarksSHA1, src has
-// to be read with a digest.Key that shows it.
+// For a source of another namespace, and for a Secret under digest.SecretMarksKeyed, they follow from
+// its Digest, so a ledger is enough to compute the mark; otherwise, they are what Reloader writes.
+// Under digest.SecretMarksSHA1, src has to be read with a digest.Key that shows it.
 func MarkHash(src source.Source, marks digest.SecretMarks) string {
-	if src.Key.Kind.Keyed() && marks != digest.SecretMarksSHA1 {
+	if src.Key.IsForeign() || src.Key.Kind.Keyed() && marks != digest.SecretMarksSHA1 {
 		e := digest.NewEncoder(sha256.New())
 		e.Begin('m')
 		e.Write(src.Digest[:])
@@ -104,10 +104,11 @@ type reloadedFromText struct {
 
 // JSON returns the value of the annotation.
 func (r ReloadedFrom) JSON() string {
+	from := r.Source.Origin()
 	text, _ := json.Marshal(reloadedFromText{ // strings and a number always marshal
-		Type:       r.Source.Kind.Type(),
-		Name:       r.Source.Name,
-		Namespace:  r.Source.Namespace,
+		Type:       from.Kind.Type(),
+		Name:       from.Name,
+		Namespace:  from.Namespace,
 		Hash:       r.Hash,
 		Containers: append([]string{}, r.Containers...),
 		ObservedAt: r.ObservedAt,

@@ -74,7 +74,7 @@ func WrittenByOthers(managed []metav1.ManagedFieldsEntry, field string) bool {
 // names only the source of the latest reload.
 func (m Marks) CurrentAnnotation(src source.Key) (string, bool) {
 	from, err := ParseReloadedFrom(m.ReloadedFrom)
-	if err != nil || from.Source != src {
+	if err != nil || from.Source != src.Origin() {
 		return "", false
 	}
 	return from.Hash, true

@@ -40,6 +40,18 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
 }
 
+// ownNamespace are the entries that name the namespace of the workload as if it were another one.
+func ownNamespace(p *policy.Policy, namespace string, names annotations.Names) []annotations.Problem {
+	var found []annotations.Problem
+	for _, key := range p.Foreign() {
+		in, name, _ := annotations.SplitForeign(key.Name)
+		if in == namespace {
+			found = append(found, annotations.Problem{Annotation: key.Kind.Keys(&names).Named, Value: key.Name, Message: fmt.Sprintf("names nothing; in its own namespace, write %q", name)})
+		}
+	}
+	return found
+}
+
 // searchesIfAll is searchesForNothing if all workloads are opted in, except for those where the
 // mistake is reported anyway.
 func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Problem {

@@ -48,6 +48,9 @@ type Progress struct {
 	// been available, or UnavailableAt since when too few have. The status of some kinds has these
 	// times.
 	CompletedAt, AvailableAt, UnavailableAt time.Time
+	// MinReady is how long a Pod has to be ready until it is available, for kinds whose status does
+	// not have these times.
+	MinReady time.Duration
 	// Refused is why Pods cannot be created, empty if nothing shows that.
 	Refused string
 }

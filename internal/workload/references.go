@@ -11,7 +11,7 @@ import (
 )
 
 // Reference is a source that a pod template references, with all places. The source is in the
-// namespace of the workload.
+// namespace of the workload, or in none.
 type Reference struct {
 	Key  source.LocalKey
 	Uses []Use
@@ -51,9 +51,17 @@ type Use struct {
 	// SubPath is the mounted part of the volume, if only a part is mounted. Such files never change
 	// after the container started.
 	SubPath string
+	// Keys are the keys of a ConfigMap or Secret that the mount shows; nil for all.
+	Keys []string
+	// Unknown reports whether a key is used that the template does not name, for example because
+	// another field selects the value. It may be any key.
+	Unknown bool
+	// Merged reports whether it stands for all uses of the source, because the template has too many
+	// uses. Then all keys of the source count as used.
+	Merged bool
 
 	// Variable is the name of the environment variable, and Key the key of the source with its
-	// value.
+	// value, empty if the template names none.
 	Variable string
 	Key      string
 }
@@ -67,6 +75,9 @@ func (u Use) String() string {
 	container := u.Container
 	if u.Init {
 		container += " (init)"
+	}
+	if u.Merged {
+		container += " (first use)"
 	}
 	switch u.How {
 	case UseVolume:
@@ -114,13 +125,13 @@ func References(spec *corev1.PodSpec) []Reference {
 		containers = append(containers, templateContainer{Container: &spec.InitContainers[i], init: true})
 	}
 
-	found, mounts := references{}, mountsOf(containers)
-	for i := range spec.Volumes {
-		found.volume(&spec.Volumes[i], mounts)
+	found, mounts := references{uses: map[source.LocalKey][]Use{}}, mountsOf(containers)
+	found.scan(spec.Volumes, mounts, containers)
+	if found.tooMany() {
+		found = references{uses: map[source.LocalKey][]Use{}, merged: true}
+		found.scan(spec.Volumes, mounts, containers)
 	}
-	for _, container := range containers {
-		found.environment(container)
-	}
+	found.boundUnions()
 	return found.sorted()
 }
 
@@ -130,98 +141,159 @@ type templateContainer struct {
 }
 
 // mounts are the mounts of a pod template by volume, because a template may have thousands of both.
-type mounts map[string][]Use
+type mounts map[string][]mount
+
+// mount is a mount of a volume by a container.
+type mount struct {
+	Use
+	// expression reports whether the environment decides which part of the volume it shows.
+	expression bool
+}
 
 func mountsOf(containers []templateContainer) mounts {
 	by := mounts{}
 	for _, container := range containers {
 		for i := range container.VolumeMounts {
-			mount := &container.VolumeMounts[i]
-			by[mount.Name] = append(by[mount.Name], Use{Container: container.Name, Init: container.init, SubPath: cmp.Or(mount.SubPath, mount.SubPathExpr)})
+			m := &container.VolumeMounts[i]
+			use := Use{Container: container.Name, Init: container.init, SubPath: cmp.Or(m.SubPath, m.SubPathExpr)}
+			by[m.Name] = append(by[m.Name], mount{use, m.SubPathExpr != ""})
 		}
 	}
 	return by
 }
 
-type references map[source.LocalKey][]Use
+// mostUses bounds the uses of one template and the keys in them. Each container that mounts a volume
+// uses each of its sources with each of its items. Without a bound, a template of 100 KiB would have
+// millions of uses.
+const mostUses = 4096
 
-// add skips a reference without a name. The API allows it, and it references nothing.
-func (r references) add(kind source.Kind, name string, use Use) {
-	if name == "" {
-		return
-	}
-	key := source.LocalKey{Kind: kind, Name: name}
-	r[key] = append(r[key], use)
+// references are the uses of sources that were found in a template.
+type references struct {
+	uses map[source.LocalKey][]Use
+	// count is how many uses and keys the template has, as far as it was read.
+	count int
+	// merged reports whether each source gets one use, because there are too many.
+	merged bool
+	// shown is reused for each mount.
+	shown [][]string
 }
 
-func (r references) sorted() []Reference {
-	list := make([]Reference, 0, len(r))
-	for key, uses := range r {
+func (r *references) tooMany() bool { return r.count > mostUses && !r.merged }
+
+func (r *references) scan(volumes []corev1.Volume, by mounts, containers []templateContainer) {
+	for i := range volumes {
+		r.volume(&volumes[i], by)
+	}
+	for _, container := range containers {
+		r.environment(container)
+	}
+}
+
+// add skips a reference without a name. The API allows it, and it references nothing. It also allows
+// a slash, with which no object exists: no template references a source of another namespace.
+func (r *references) add(kind source.Kind, name string, use Use) {
+	key := source.LocalKey{Kind: kind, Name: name}
+	if name == "" || key.IsForeign() {
+		return
+	}
+	uses := r.uses[key]
+	if r.merged && len(uses) > 0 {
+		uses[0].Optional = uses[0].Optional && use.Optional
+		return
+	}
+	if r.merged {
+		use.Merged, use.Keys, use.Key, use.Unknown = true, nil, "", false
+	}
+	r.uses[key] = append(uses, use)
+}
+
+func (r *references) sorted() []Reference {
+	list := make([]Reference, 0, len(r.uses))
+	for key, uses := range r.uses {
 		list = append(list, Reference{Key: key, Uses: uses})
 	}
 	slices.SortFunc(list, func(a, b Reference) int { return source.CompareLocalKeys(a.Key, b.Key) })
 	return list
 }
 
-func (r references) volume(volume *corev1.Volume, by mounts) {
+func (r *references) volume(volume *corev1.Volume, by mounts) {
 	if src := volume.ConfigMap; src != nil {
 		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(src.Optional)}
-		r.mounted(source.ConfigMap, src.Name, use, by)
+		r.mounted(by, files{source.ConfigMap, src.Name, use, src.Items})
 	}
 	if src := volume.Secret; src != nil {
 		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(src.Optional)}
-		r.mounted(source.Secret, src.SecretName, use, by)
+		r.mounted(by, files{source.Secret, src.SecretName, use, src.Items})
 	}
 	if volume.Projected != nil {
-		for _, projection := range volume.Projected.Sources {
-			use := Use{How: UseProjectedVolume, Volume: volume.Name}
-			if src := projection.ConfigMap; src != nil {
-				use.Optional = isTrue(src.Optional)
-				r.mounted(source.ConfigMap, src.Name, use, by)
-			}
-			if src := projection.Secret; src != nil {
-				use.Optional = isTrue(src.Optional)
-				r.mounted(source.Secret, src.Name, use, by)
-			}
-		}
+		r.projected(volume, by)
 	}
 	if volume.CSI != nil {
 		use := Use{How: UseCSIVolume, Volume: volume.Name}
-		r.mounted(source.SecretProviderClass, volume.CSI.VolumeAttributes["secretProviderClass"], use, by)
+		r.mounted(by, files{kind: source.SecretProviderClass, name: volume.CSI.VolumeAttributes["secretProviderClass"], use: use})
 	}
 }
 
-// mounted adds one use per mount. A volume that no container mounts counts too, because a webhook
-// may add the container to each Pod.
-func (r references) mounted(kind source.Kind, name string, use Use, by mounts) {
-	for _, mount := range by[use.Volume] {
-		use.Container, use.Init, use.SubPath = mount.Container, mount.Init, mount.SubPath
-		r.add(kind, name, use)
+func (r *references) projected(volume *corev1.Volume, by mounts) {
+	var all []files
+	for i := range volume.Projected.Sources {
+		all = append(all, projected(volume.Name, &volume.Projected.Sources[i])...)
 	}
-	if len(by[use.Volume]) == 0 {
-		r.add(kind, name, use)
+	r.mounted(by, all...)
+}
+
+// mounted adds one use per mount and source of a volume. A volume that no container mounts counts
+// too, as a whole, because a webhook may add the container to each Pod.
+func (r *references) mounted(by mounts, volume ...files) {
+	if len(volume) == 0 {
+		return
+	}
+	mounts := by[volume[0].use.Volume]
+	if len(mounts) == 0 {
+		mounts = []mount{{}}
+	}
+	if r.merged {
+		mounts = []mount{{Use: Use{Container: mounts[0].Container, Init: mounts[0].Init}}}
+	}
+	for i := range volume {
+		r.count += len(mounts) * (1 + len(volume[i].items))
+	}
+	if r.tooMany() {
+		return
+	}
+	for i := range mounts {
+		mount := &mounts[i]
+		r.shown = keysAt(r.shown[:0], volume, mount)
+		for at, of := range volume {
+			use := of.use
+			use.Container, use.Init, use.SubPath, use.Keys = mount.Container, mount.Init, mount.SubPath, r.shown[at]
+			use.Unknown = of.isUnknown(use.Keys)
+			r.add(of.kind, of.name, use)
+		}
 	}
 }
 
-func (r references) environment(container templateContainer) {
+func (r *references) environment(container templateContainer) {
 	use := Use{Container: container.Name, Init: container.init}
 	for i := range container.Env {
 		variable := &container.Env[i]
 		if variable.ValueFrom == nil {
 			continue
 		}
+		r.count++
 		use := use
 		use.How, use.Variable = UseEnv, variable.Name
 		if src := variable.ValueFrom.ConfigMapKeyRef; src != nil {
-			use.Key, use.Optional = src.Key, isTrue(src.Optional)
+			use.Key, use.Unknown, use.Optional = src.Key, src.Key == "", isTrue(src.Optional)
 			r.add(source.ConfigMap, src.Name, use)
 		}
 		if src := variable.ValueFrom.SecretKeyRef; src != nil {
-			use.Key, use.Optional = src.Key, isTrue(src.Optional)
+			use.Key, use.Unknown, use.Optional = src.Key, src.Key == "", isTrue(src.Optional)
 			r.add(source.Secret, src.Name, use)
 		}
 	}
 	for i := range container.EnvFrom {
+		r.count++
 		use := use
 		use.How = UseEnvFrom
 		if src := container.EnvFrom[i].ConfigMapRef; src != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -46,6 +47,9 @@ func TestReferences(t *testing.T) {
 	secret := func(name string) source.LocalKey { return source.LocalKey{Kind: source.Secret, Name: name} }
 	spc := func(name string) source.LocalKey {
 		return source.LocalKey{Kind: source.SecretProviderClass, Name: name}
+	}
+	bundle := func(name string) source.LocalKey {
+		return source.LocalKey{Kind: source.ClusterTrustBundle, Name: name}
 	}
 	type phrases map[source.LocalKey][]string
 
@@ -147,6 +151,25 @@ func TestReferences(t *testing.T) {
 				Volumes: []corev1.Volume{configMapVolume("c", ""), {Name: "x", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}}},
 			},
 			phrases{},
+		},
+		"bundles of certificates, by name and by signer": {
+			&corev1.PodSpec{
+				Containers: []corev1.Container{mounting("app", "p")},
+				Volumes: []corev1.Volume{{Name: "p", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: new("company")}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: new("")}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: new("example.com/a"), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "live", "b": "c"}}}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: new("example.com/all"), LabelSelector: &metav1.LabelSelector{}}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: new("example.com/none")}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: new("example.com/wrong"), LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a b": ""}}}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{}},
+				}}}}},
+			},
+			phrases{
+				bundle("company"):                       {`projected volume "p", mounted by app`},
+				bundle("example.com/a{b=c,stage=live}"): {`projected volume "p", mounted by app`},
+				bundle("example.com/all{}"):             {`projected volume "p", mounted by app`},
+			},
 		},
 		"secrets that pods need but that are no configuration": {
 			&corev1.PodSpec{

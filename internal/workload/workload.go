@@ -4,6 +4,7 @@ package workload
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
@@ -152,7 +153,10 @@ type Workload struct {
 	// OptedInAt is the earliest time since which its annotations provably have their values; zero
 	// if nothing proves one.
 	OptedInAt time.Time
-	Problems  []annotations.Problem
+	// KeysAt is the latest time at which the annotation that chooses the keys that count was
+	// provably written; zero if there is none.
+	KeysAt   time.Time
+	Problems []annotations.Problem
 	// LeftAlone is why no source concerns it regardless of its annotations, empty if one can.
 	LeftAlone string
 	// ifAll are the additional problems if workloads are opted in by default.
@@ -201,8 +205,12 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	w.Marks.Writers, w.Marks.Appliers = markWriters(meta.ManagedFields, names)
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := policy.Parse(meta.Annotations, template.Annotations, names)
+	refused = append(refused, ownNamespace(&policy, meta.Namespace, names)...)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
 	w.OptedInAt = optedInAt(meta, template.Annotations, names)
+	if _, chosen := meta.Annotations[annotations.Keys]; chosen || template.Annotations[annotations.Keys] != "" {
+		w.KeysAt = source.LastWrite(meta, annotations.Keys)
+	}
 	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
 	for i := range template.Spec.Containers {
 		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)
@@ -240,6 +248,26 @@ func (w *Workload) Reference(key source.LocalKey) (Reference, bool) {
 		return Reference{}, false
 	}
 	return w.References[i], true
+}
+
+// Selecting is a digest of what decides which sources concern the workload, apart from the sources
+// themselves; zero if it selects none by their labels.
+func (w *Workload) Selecting(autoReloadAll bool) digest.Digest {
+	texts := w.Policy.Texts(autoReloadAll)
+	if texts == nil {
+		return digest.Digest{}
+	}
+	if w.Policy.ReferencesCount(autoReloadAll) {
+		for _, ref := range w.References {
+			texts = append(texts, ref.Key.String())
+		}
+	}
+	e := digest.NewEncoder(sha256.New())
+	e.Begin('w')
+	for _, text := range texts {
+		e.Text(text)
+	}
+	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])
 }
 
 // Judge reports whether a source concerns the workload, and why.

@@ -1,0 +1,122 @@
+package reload
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// For a workload that selects sources by their labels, a source that gets the labels is like one
+// that is created, and a source that loses them is like one that is deleted.
+
+// Relabel records a change of the labels.
+func (s *SourceSeen) Relabel(version uint64, before source.Labels) {
+	s.Relabeled = s.Relabeled.with(version, before)
+}
+
+// Left is an existing source that does not concern a workload, and that earlier labels may have
+// selected. Version is the version in which it lost them; 0 if no watch has shown that.
+type Left struct {
+	Key     source.LocalKey
+	Version uint64
+}
+
+// Spare adds an existing source that does not concern the workload.
+func (f *Facts) Spare(src *source.Source, seen SourceSeen) {
+	key := src.Key.Local()
+	f.Spared = append(f.Spared, key)
+	if key.IsForeign() {
+		return // no selector reaches into other namespaces
+	}
+	w := &f.Workload
+	if _, refers := w.Reference(key); !w.Policy.SelectedBefore(src.Key, src.Annotations, refers) {
+		return
+	}
+	f.Left = append(f.Left, Left{key, seen.Relabeled.latest(func(before source.Labels) bool {
+		return before.MatchedBy(w.Policy.Selector())
+	})})
+}
+
+// selecting is a digest of what selects the sources, for the ledger.
+func (f *Facts) selecting() digest.Digest {
+	l := f.lookupTables()
+	if l.selecting == nil {
+		now := f.Workload.Selecting(f.AutoReloadAll)
+		l.selecting = &now
+	}
+	return *l.selecting
+}
+
+// mayUse reports whether a source with an entry in a ledger may concern the workload even if it does
+// not exist, so that its annotations and labels are unknown. If the workload selects sources by
+// their labels, the ledger shows whether that was the reason for the entry.
+func (f *Facts) mayUse(key source.LocalKey, known *ledger.Ledger) bool {
+	if key.IsForeign() {
+		return f.Workload.Policy.Names(key)
+	}
+	_, refers := f.Workload.Reference(key)
+	return refers || f.Workload.Policy.Names(key) ||
+		f.Workload.Policy.SelectorFor(key.Kind) != nil && known.Selecting == f.selecting()
+}
+
+// findLeft finds the sources that the selector of the workload no longer matches. The ledger shows
+// that nothing else has changed that decides about them.
+func (f *Facts) findLeft(base base, t *tally) {
+	if !base.ledger.OnDelete || base.ledger.Selecting != f.selecting() {
+		return
+	}
+	for _, left := range f.Left {
+		_, was := base.ledger.Entries[left.Key]
+		_, noted := base.ledger.Gone[left.Key]
+		switch {
+		case !was || noted:
+		case left.Version != 0 && f.Seen.Template > left.Version && !f.Seen.Returned: // another client has rolled the workload since
+		default:
+			reference, _ := f.Workload.Reference(left.Key)
+			verdict := policy.Verdict{Concerned: true, Rule: policy.RuleSelected, Entry: f.Workload.Policy.Selector().Text}
+			t.changes = append(t.changes, Concern{Source: source.Source{Key: left.Key.In(f.Workload.Key.Namespace)}, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+		}
+	}
+}
+
+// labeledIn is the version in which a source got labels because of which it concerns the workload; 0
+// if it concerned the workload before, or if no watch has shown the change.
+func (f *Facts) labeledIn(c *Concern) uint64 {
+	if c.Verdict.Rule != policy.RuleSelected {
+		return 0
+	}
+	return c.Seen.Relabeled.latest(func(before source.Labels) bool {
+		annotations := c.Source.Annotations
+		annotations.Labels = before
+		return !f.Workload.Judge(c.Source.Key, annotations, f.AutoReloadAll).Concerned
+	})
+}
+
+// arrival is a source with the time of its labels as that of its creation, if it concerns the
+// workload since then.
+func (f *Facts) arrival(c *Concern, base base) *Concern {
+	unlabeled := c.Source.Annotations
+	unlabeled.Labels = source.Labels{}
+	if c.Verdict.Rule != policy.RuleSelected || f.Workload.Judge(c.Source.Key, unlabeled, f.AutoReloadAll).Concerned {
+		return c
+	}
+	arrived, labeled := *c, time.Unix(c.Source.LabeledAt, 0)
+	if labeled.After(c.Source.Created) {
+		arrived.Source.Created = labeled
+	}
+	switch version := f.labeledIn(c); {
+	case version != 0:
+		if c.Source.LabeledAt == 0 { // an earlier comparison of the workload decides
+			arrived.Source.Created = f.Workload.Created.Add(f.SettlePeriod)
+		}
+		arrived.Seen.Created = version
+		return &arrived
+	case c.Seen.Created == 0 && base.err == nil:
+		return &arrived // the ledger shows that it did not concern the workload before
+	default:
+		return c
+	}
+}

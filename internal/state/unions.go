@@ -1,0 +1,204 @@
+package state
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// A volume may select ClusterTrustBundles by signer and labels. Together these are one source, which
+// exists here as long as a workload references it: a bundle that comes, goes, or gets other labels
+// changes the data of the union, and none of these is a creation or deletion for its Pods.
+
+// union is a union of bundles, with the workloads that reference it.
+type union struct {
+	source.Union
+	users keys
+}
+
+func (x *index) linkUnions(w workload.Key, unions []source.LocalKey) {
+	for _, key := range unions {
+		u, ok := x.union(key)
+		if !ok {
+			of, valid := key.Union()
+			if !valid {
+				continue
+			}
+			u = &union{Union: of, users: keys{}}
+			put(x.unions, of.Signer, key, u)
+		}
+		u.users[w] = struct{}{}
+	}
+}
+
+func (x *index) union(key source.LocalKey) (*union, bool) {
+	u, ok := x.unions[key.Signer()][key]
+	return u, ok
+}
+
+func (x *index) dropBundle(key source.Key) {
+	if key.Kind != source.ClusterTrustBundle {
+		return
+	}
+	if src, ok := x.source(key); ok && src.Bundle != nil {
+		drop(x.bundles, src.Bundle.Signer, key.Local())
+	}
+}
+
+// mayReach reports whether a source may concern a workload that tries all sources of its namespace.
+func (l *links) mayReach(namespace string, key source.Key) bool {
+	return key.Namespace == namespace || l.cluster && key.Namespace == ""
+}
+
+// follow adds the sources of unions that no workload has referenced before.
+func (s *State) follow(unions []source.LocalKey) {
+	if !s.united {
+		return
+	}
+	for _, key := range unions {
+		u, ok := s.index.union(key)
+		if _, known := s.index.source(key.In("")); !ok || known {
+			continue
+		}
+		// Its bundles were there before. So it is as if a snapshot had brought it, and not created.
+		if src, newest, exists := s.bundlesOf(u); exists {
+			s.index.addSource(&sourceRecord{Source: src, seen: reload.SourceSeen{Version: s.unitedAt(newest)}, changed: newest})
+		}
+	}
+}
+
+// unfollow drops the sources of unions that no workload references any more.
+func (s *State) unfollow(unions []source.LocalKey) {
+	for _, key := range unions {
+		if u, ok := s.index.union(key); ok && len(u.users) == 0 {
+			drop(s.index.unions, u.Signer, key)
+			s.index.dropSource(key.In(""))
+		}
+	}
+}
+
+// KeepBundles is KeepSources for ClusterTrustBundles, with the version of the snapshot: a union may
+// have lost a bundle in any version up to that one.
+func (s *State) KeepBundles(named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keepSources(source.ClusterTrustBundle, "", named, version)
+}
+
+// sawBundles records an event of a bundle. If the version of the snapshot before it is unknown, so is
+// what came between the two.
+func (s *State) sawBundles(version uint64, live bool) {
+	if live && s.bundlesAt != 0 {
+		s.bundlesAt = max(s.bundlesAt, version)
+	}
+}
+
+// uniteAll makes all unions from a complete snapshot, and returns the workloads that they may
+// concern.
+func (s *State) uniteAll() []workload.Key {
+	s.united = true
+	var concerned []workload.Key
+	for _, of := range s.index.unions {
+		for _, u := range of {
+			concerned = append(concerned, s.unite(u, nil)...)
+		}
+	}
+	return concerned
+}
+
+// uniteWith makes the unions to which a bundle belonged before an event, or belongs since. Either
+// record may be nil.
+func (s *State) uniteWith(before, now *sourceRecord, at reload.Departure) []workload.Key {
+	has := func(u *union, r *sourceRecord) bool { return r != nil && u.Has(&r.Source) }
+	signers := map[string]struct{}{}
+	for _, r := range []*sourceRecord{before, now} {
+		if r != nil && r.Bundle != nil {
+			signers[r.Bundle.Signer] = struct{}{}
+		}
+	}
+	var concerned []workload.Key
+	for signer := range signers {
+		for _, u := range s.index.unions[signer] {
+			if has(u, before) || has(u, now) {
+				concerned = append(concerned, s.unite(u, &at)...)
+			}
+		}
+	}
+	return concerned
+}
+
+// unitedAt is the version that the data of a union of the present bundles cannot be newer than; 0 if
+// it is unknown. Newest is the newest version of these bundles. Another one may have left later.
+func (s *State) unitedAt(newest uint64) uint64 {
+	if s.bundlesAt == 0 {
+		return 0
+	}
+	return max(s.bundlesAt, newest)
+}
+
+// bundlesOf makes a union of the present bundles, with the newest version of any of them.
+func (s *State) bundlesOf(u *union) (src source.Source, newest uint64, exists bool) {
+	var bundles []*source.Source
+	for _, src := range s.index.bundles[u.Signer] {
+		if u.Has(&src.Source) {
+			bundles = append(bundles, &src.Source)
+			newest = max(newest, src.seen.Version)
+		}
+	}
+	src, exists = u.Of(bundles)
+	return src, newest, exists
+}
+
+// unite stores the present union. At is the event that may have changed it, and nil for a snapshot.
+func (s *State) unite(u *union, at *reload.Departure) []workload.Key {
+	key := u.Key().In("")
+	known, existed := s.known(key)
+	if src, newest, ok := s.bundlesOf(u); ok {
+		if at != nil {
+			concerned, _ := s.putSource(src, at.Version, keyChanges{}, true)
+			return concerned
+		}
+		if existed && newest <= known.seen.Version && known.Digest == src.Digest && known.Annotations == src.Annotations {
+			return nil // what the watch has shown of it remains true
+		}
+		concerned, _ := s.putSource(src, newest, keyChanges{}, false)
+		return concerned
+	}
+	if !existed {
+		return nil
+	}
+	if at != nil {
+		known.departure = at
+		s.keepGone(known)
+	}
+	s.index.dropSource(key)
+	return s.index.candidates(key)
+}
+
+// Unite makes the unions after sources were put that are all there are.
+func (s *State) Unite() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uniteAll()
+}
+
+// Unions are the unions to which a bundle belongs.
+func (s *State) Unions(src *source.Source) []source.LocalKey {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if src.Bundle == nil {
+		return nil
+	}
+	var all []source.LocalKey
+	for key, u := range s.index.unions[src.Bundle.Signer] {
+		if u.Has(src) {
+			all = append(all, key)
+		}
+	}
+	slices.SortFunc(all, source.CompareLocalKeys)
+	return all
+}

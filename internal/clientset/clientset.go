@@ -40,6 +40,8 @@ type Interface interface {
 	SelfSubjectAccessReviews() Creator[*authorizationv1.SelfSubjectAccessReview]
 	SelfSubjectRulesReviews() Creator[*authorizationv1.SelfSubjectRulesReview]
 	SelfSubjectReviews() Creator[*authenticationv1.SelfSubjectReview]
+	SubjectAccessReviews() Creator[*authorizationv1.SubjectAccessReview]
+	TokenReviews() Creator[*authenticationv1.TokenReview]
 	// Group returns the client of one of these API groups.
 	Group(name string) rest.Interface
 	// Discovery returns the client for what the API server serves.
@@ -155,6 +157,16 @@ func (c *Clientset) SelfSubjectRulesReviews() Creator[*authorizationv1.SelfSubje
 // SelfSubjectReviews implements Interface.
 func (c *Clientset) SelfSubjectReviews() Creator[*authenticationv1.SelfSubjectReview] {
 	return creator[authenticationv1.SelfSubjectReview, *authenticationv1.SelfSubjectReview]{c.groups[authenticationv1.GroupName], "selfsubjectreviews", ""}
+}
+
+// SubjectAccessReviews implements Interface.
+func (c *Clientset) SubjectAccessReviews() Creator[*authorizationv1.SubjectAccessReview] {
+	return creator[authorizationv1.SubjectAccessReview, *authorizationv1.SubjectAccessReview]{c.groups[authorizationv1.GroupName], "subjectaccessreviews", ""}
+}
+
+// TokenReviews implements Interface.
+func (c *Clientset) TokenReviews() Creator[*authenticationv1.TokenReview] {
+	return creator[authenticationv1.TokenReview, *authenticationv1.TokenReview]{c.groups[authenticationv1.GroupName], "tokenreviews", ""}
 }
 
 // Group implements Interface.

@@ -30,6 +30,8 @@ type Config struct {
 	// PProfAddress is the address of profiles, if PProf is set.
 	PProf        bool
 	PProfAddress string
+	// UIAddress is the address of the UI, or empty.
+	UIAddress string
 	// SyncAfterRestart reports whether the flag was set. It has no effect.
 	SyncAfterRestart bool
 	LogFormat        string
@@ -48,6 +50,8 @@ type Config struct {
 	Selectors Selectors
 	// CSI reports whether the controller watches the objects of a CSI driver.
 	CSI bool
+	// TrustBundles reports whether the controller watches ClusterTrustBundles.
+	TrustBundles bool
 	// Webhook is the receiver that is notified of changes instead of a reload, or nil. It may
 	// contain a token, so it is never shown completely.
 	Webhook    *url.URL
@@ -87,6 +91,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "address on which to serve /metrics, /live, /healthz and /readyz")
 	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve pprof profiles, see --pprof-addr")
 	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "address on which to serve /debug/pprof/, and nothing else, with --enable-pprof; :6060 for all interfaces")
+	flags.StringVar(&c.UIAddress, "ui-address", "", "address on which to serve the UI to readers with a token of the cluster: HOST:PORT, or :PORT for all interfaces (default: no UI)")
 	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "no effect: Reroll always detects changes that were made while the controller was down")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
@@ -97,6 +102,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "roll workloads when a ConfigMap or Secret that they use is deleted")
 	c.Ignored.bindFlags(flags)
 	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "roll workloads when the Secrets Store CSI driver rotates a secret that they mount; its CustomResourceDefinitions may be installed later")
+	flags.BoolVar(&c.TrustBundles, trustBundlesFlag, false, "roll workloads when the certificates of ClusterTrustBundles change that their volumes project; needs a ClusterRole that may list and watch them, and waits until the cluster serves them")
 	flags.StringVar(&c.webhookURL, webhookFlag, "", "URL to notify by POST of changes and the workloads that they concern, instead of reloading these: http://… or https://…")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)
@@ -165,6 +171,7 @@ func (c *Config) Validate() error {
 	if c.PProf {
 		validateAddress("pprof-addr", c.PProfAddress, refuse)
 	}
+	validateAddress("ui-address", c.UIAddress, refuse)
 	c.Gates.validate(refuse)
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)

@@ -26,6 +26,8 @@ type Gates struct {
 	// is never shown completely.
 	Judge    *url.URL
 	judgeURL string
+	// Keys is which keys of a source count, unless annotations say otherwise.
+	Keys policy.KeyMode
 	// Mode is what follows from a change, unless annotations say otherwise.
 	Mode policy.Mode
 	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
@@ -40,6 +42,7 @@ func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
 	flags.Var((*approvalValue)(&g.Approval), "approval", "required if each reload waits until a user approves it with reroll approve (default: only where the annotation reroll.dev/approval requires it)")
 	flags.StringVar(&g.judgeURL, gateFlag, "", "URL to ask by GET before each reload, which starts if the response is 200, and waits otherwise: http://… or https://…")
+	flags.Var((*keysValue)(&g.Keys), "keys", "which keys of a ConfigMap or Secret count: all, or only those that the Pod template uses: all or used")
 	flags.Var((*modeValue)(&g.Mode), "mode", "what follows from a change: reload the workload, or only notify that its Pods are out of date: reload or notify")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
 	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
@@ -132,6 +135,24 @@ func (v *approvalValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (v *approvalValue) Type() string { return "approval" }
+
+// keysValue is the flag for which keys count.
+type keysValue policy.KeyMode
+
+// String implements pflag.Value.
+func (k *keysValue) String() string { return policy.KeyMode(*k).String() }
+
+// Set implements pflag.Value.
+func (k *keysValue) Set(text string) error {
+	keys, err := policy.ParseKeyMode(text)
+	if err == nil {
+		*k = keysValue(keys)
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (k *keysValue) Type() string { return "keys" }
 
 // modeValue is the flag for a mode.
 type modeValue policy.Mode

@@ -34,7 +34,7 @@ func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 	known := map[string]source.Kind{}
 	for _, kind := range source.Kinds() {
-		if !kind.Reported() { // these have their own flag
+		if !kind.Reported() && !kind.ClusterScoped() { // these have their own flag
 			known[kind.Resource()] = kind
 		}
 	}

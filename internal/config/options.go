@@ -47,22 +47,24 @@ func optionFlags() map[string]string {
 // their time depend on them.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
-		"approval":        "approval",
-		"churn":           "churn",
-		"gateUrl":         gateFlag,
-		"haltWhenFailing": "halt-when-failing",
-		"maxFailures":     "max-failures",
-		"maxRolling":      "max-rolling",
-		"namespaces":      "namespaces",
-		"onRevert":        "on-revert",
-		"secretMarks":     "secret-marks",
-		"settle":          "settle",
-		"settleGitOps":    "settle-gitops",
-		"settleMax":       "settle-max",
-		"soak":            "soak",
-		"window":          "window",
-		"mode":            "mode",
-		"workloadKinds":   workloadKindFlag,
+		"approval":                  "approval",
+		"churn":                     "churn",
+		"enableClusterTrustBundles": trustBundlesFlag,
+		"gateUrl":                   gateFlag,
+		"haltWhenFailing":           "halt-when-failing",
+		"keys":                      "keys",
+		"maxFailures":               "max-failures",
+		"maxRolling":                "max-rolling",
+		"namespaces":                "namespaces",
+		"onRevert":                  "on-revert",
+		"secretMarks":               "secret-marks",
+		"settle":                    "settle",
+		"settleGitOps":              "settle-gitops",
+		"settleMax":                 "settle-max",
+		"soak":                      "soak",
+		"window":                    "window",
+		"mode":                      "mode",
+		"workloadKinds":             workloadKindFlag,
 	}
 }
 
@@ -72,6 +74,9 @@ func recordedFlags() map[string]string {
 	maps.Copy(all, ownOptionFlags())
 	return all
 }
+
+// trustBundlesFlag lets the controller read ClusterTrustBundles.
+const trustBundlesFlag = "enable-cluster-trust-bundles"
 
 // webhookFlag and gateFlag are the flags with addresses.
 const (

@@ -24,7 +24,7 @@ func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
 // A flag is either recorded, or Reloader does not have it and no command depends on it.
 func TestEveryFlagThatAffectsDecisionsIsRecorded(t *testing.T) {
 	own := []string{
-		"adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst",
+		"adopt-rate", "dry-run", "listen-address", "ui-address", "kube-api-qps", "kube-api-burst",
 		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period",
 		"is-argo-rollouts", // another spelling
 	}

@@ -7,9 +7,9 @@ func (c *Config) Rules() rules.Settings {
 	return rules.Settings{
 		AutoReloadAll: c.AutoReloadAll, Names: c.Names,
 		Settle: c.Settle, SettleMax: c.SettleMax, SettleGitOps: c.SettleGitOps,
-		Churn: c.Gates.Churn, Window: c.Gates.Window, Mode: c.Gates.Mode, Approval: c.Gates.Approval, Waves: c.Gates.Waves, Halt: c.Gates.Halt, Strategy: c.Marks.Strategy, OnRevert: c.Marks.OnRevert, SecretMarks: c.Marks.Secrets,
+		Churn: c.Gates.Churn, Window: c.Gates.Window, Keys: c.Gates.Keys, Mode: c.Gates.Mode, Approval: c.Gates.Approval, Waves: c.Gates.Waves, Halt: c.Gates.Halt, Strategy: c.Marks.Strategy, OnRevert: c.Marks.OnRevert, SecretMarks: c.Marks.Secrets,
 		ReloadOnCreate: c.ReloadOnCreate, ReloadOnDelete: c.ReloadOnDelete, NotifyOnly: c.Webhook != nil,
-		Kinds: c.Kinds, IgnoredSources: c.Ignored.Sources,
+		Kinds: c.Kinds, IgnoredSources: c.Ignored.Sources, TrustBundles: c.TrustBundles,
 		Namespaces: c.Namespaces, NamespacesToIgnore: c.Selectors.NamespacesToIgnore,
 		NamespaceSelector: c.Selectors.Namespaces, SourceSelector: c.Selectors.Resources,
 	}

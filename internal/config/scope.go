@@ -17,10 +17,14 @@ func (c *Config) Scope() metainfo.Scope {
 		}
 		return s.String()
 	}
-	text, _ := json.Marshal([]any{ // strings, and lists and maps of strings, can always be encoded
+	all := []any{ // strings, and lists and maps of strings, can always be encoded
 		c.Namespaces, c.Selectors.NamespacesToIgnore, selector(c.Selectors.Namespaces), selector(c.Selectors.Resources),
 		c.Ignored.Sources, c.Ignored.Kinds, c.Names, c.CSI, c.ArgoRollouts, c.WorkloadKinds, c.ReloadOnCreate,
-	})
+	}
+	if c.TrustBundles {
+		all = append(all, "clustertrustbundles") // without them, the scope stays that of earlier versions
+	}
+	text, _ := json.Marshal(all)
 	sum := sha256.Sum256(text)
 	return metainfo.Scope{AutoReloadAll: c.AutoReloadAll, Settings: hex.EncodeToString(sum[:8])}
 }

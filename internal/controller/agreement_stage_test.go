@@ -55,7 +55,7 @@ type Played struct {
 func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, changed runtime.Object, installed, now time.Time) Played {
 	t.Helper()
 	a := &agreement{T: t, settings: settings, objects: objects, version: 50}
-	c := New(Options{Settings: settings, AdoptRate: 1000}, a, clocktesting.NewFakeClock(installed.Add(time.Hour)), slog.New(slog.DiscardHandler), noReport{})
+	c := New(Options{Settings: settings, AdoptRate: 1000}, a, clocktesting.NewFakeClock(installed.Add(time.Hour)), slog.New(slog.DiscardHandler), noReport{}, noReport{})
 	c.installation.Installed = installed
 	c.acting.Store(true)
 	feeds := append(append(c.namespaceFeeds(), c.workloadFeeds()...), c.sourceFeeds()...)
@@ -68,7 +68,7 @@ func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, chang
 				f.Handler.Put(watch.Added, obj, false)
 			}
 		}
-		f.Handler.SnapshotComplete(named)
+		f.Handler.SnapshotComplete(named, "")
 	}
 	clock := c.clock.(*clocktesting.FakeClock)
 	a.play(c, clock)
@@ -115,7 +115,7 @@ func (a *agreement) play(c *Controller, clock *clocktesting.FakeClock) {
 		switch {
 		case ok:
 			a.at = key
-			c.queue.Finish(key, c.reconcile(a.Context(), key))
+			c.queue.Finish(key, c.reconcileKey(a.Context(), key))
 		case wait > 0:
 			clock.Step(wait)
 		default:

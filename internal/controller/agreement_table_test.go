@@ -27,6 +27,8 @@ type agreed struct {
 	// lacks reports whether the workload lacks a ConfigMap if that one is deleted, although it does
 	// not roll the workload.
 	lacks bool
+	// spared reports whether only keys change that do not count, so that plan and why show which do.
+	spared bool
 	// idle reports whether lint has to say that nothing rolls a workload that is opted in.
 	idle bool
 	// wait is how long the controller waits before it rolls the workload, if not the usual time.
@@ -56,6 +58,14 @@ status: {observedGeneration: %s, replicas: 1, updatedReplicas: 1, availableRepli
 // generation is a text in the status of a Rollout.
 var generation = map[bool]string{false: "1", true: `"1"`}
 
+// usesKey is a Deployment that is opted in and uses one key of the ConfigMap.
+func usesKey(key, annotations string) string {
+	if annotations != "" {
+		annotations = ", " + annotations
+	}
+	return strings.Replace(web(auto+annotations), "envFrom: [{configMapRef: {name: cfg}}]", "env: [{name: KEY, valueFrom: {configMapKeyRef: {name: cfg, key: "+key+"}}}]", 1)
+}
+
 func part(more []string, i int) string {
 	if i < len(more) {
 		return more[i]
@@ -77,7 +87,10 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 1, 
 const (
 	auto   = `reloader.stakater.com/auto: "true"`
 	search = `reloader.stakater.com/search: "true"`
-	match  = `annotations: {reloader.stakater.com/match: "true"}`
+	// byLabel selects sources by a label, which grafana has.
+	byLabel = `reroll.dev/sources: "plugins=grafana"`
+	grafana = "labels: {plugins: grafana}"
+	match   = `annotations: {reloader.stakater.com/match: "true"}`
 )
 
 // digestOf is the digest of the ConfigMap with a value.
@@ -110,6 +123,28 @@ func table() map[string]agreed {
 		"searched for and found":                 {objects: web(search), cfg: match, rolls: true},
 		"searched for":                           {objects: web(search), idle: true},
 		"found by nobody":                        {objects: web(""), cfg: match},
+		"selected by its labels":                 {objects: web(byLabel), cfg: grafana, rolls: true},
+		"another label is selected":              {objects: web(byLabel), cfg: "labels: {plugins: loki}"},
+		"selected by its labels, and excluded":   {objects: web(byLabel + `, configmaps.exclude.reloader.stakater.com/reload: "cfg"`), cfg: grafana},
+		"selected by its labels, and opted out":  {objects: web(byLabel + `, reloader.stakater.com/auto: "false"`), cfg: grafana, rolls: true},
+		"selected by its labels, and ignored":    {objects: web(byLabel), cfg: `labels: {plugins: grafana}, annotations: {reloader.stakater.com/ignore: "true"}`},
+		"a selector that is empty":               {objects: web(`reroll.dev/sources: ""`), cfg: grafana},
+		"a selector that is none":                {objects: web(`reroll.dev/sources: "plugins=grafana=x"`), cfg: grafana},
+		"no used key changes":                    {objects: usesKey("other", `reroll.dev/keys: used`), spared: true, lacks: true},
+		"a used key changes":                     {objects: usesKey("value", `reroll.dev/keys: used`), rolls: true},
+		"a whole source is used":                 {objects: web(auto + `, reroll.dev/keys: used`), rolls: true},
+		"only used keys count for all":           {flags: "--keys=used", objects: usesKey("other", ""), spared: true, lacks: true},
+		"only used keys count for its namespace": {objects: usesKey("other", ""), namespace: annotated("keys: used"), spared: true, lacks: true, clusterOnly: true},
+		"all keys count in spite of the flag":    {flags: "--keys=used", objects: usesKey("other", `reroll.dev/keys: all`), rolls: true},
+		"no listed key changes":                  {objects: web(auto + `, reroll.dev/keys: "configmap/cfg=other"`), spared: true, lacks: true},
+		"a key changes that is not excluded":     {objects: web(auto + `, reroll.dev/keys: "configmap/cfg=!other"`), rolls: true},
+		"an excluded key changes":                {objects: web(auto + `, reroll.dev/keys: "configmap/cfg=!value"`), spared: true, lacks: true},
+		"a list of keys with a mistake":          {objects: web(auto + `, reroll.dev/keys: "cfg=other"`), rolls: true},
+		"named, and only used keys count":        {objects: usesKey("other", `configmap.reloader.stakater.com/reload: cfg, reroll.dev/keys: used`), rolls: true},
+		"selected, and only used keys count":     {objects: usesKey("other", byLabel+`, reroll.dev/keys: used`), cfg: grafana, rolls: true},
+		"not selected, and only used keys count": {objects: usesKey("other", byLabel+`, reroll.dev/keys: used`), cfg: "labels: {plugins: loki}", spared: true, lacks: true},
+		"selected, but not for the controller":   {flags: "--resource-label-selector=team=a", objects: web(byLabel), cfg: grafana, clusterOnly: true},
+		"selected, for the controller, too":      {flags: "--resource-label-selector=team=a", objects: web(byLabel), cfg: "labels: {plugins: grafana, team: a}", rolls: true},
 		"the source is ignored":                  {objects: web(auto), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`, idle: true, lacks: true},
 		"the annotation has another name":        {flags: "--auto-annotation=example.org/roll", objects: web(`example.org/roll: "true"`), rolls: true},
 		"the annotation had this name":           {flags: "--auto-annotation=example.org/roll", objects: web(auto)},

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The schedule of a CronJob goes on while a reload waits for a gate, and its next run brings the
+// The schedule of a CronJob continues while a reload waits for a gate, and its next run brings the
 // change. The API shows when a run began, but not always when data changed. So Reroll lists the
 // runs when a reload begins to wait. A run that a later list adds began after that.
 

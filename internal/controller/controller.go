@@ -68,12 +68,15 @@ const workers = 32
 // Controller reloads workloads. Create it with New. It has many fields because it holds the parts
 // together; each part has a file.
 type Controller struct {
-	opts   Options
-	api    API
-	kinds  map[string]kinds.Kind
-	clock  clock.Clock
-	log    *slog.Logger
-	report Report
+	opts  Options
+	api   API
+	kinds map[string]kinds.Kind
+	// reconcilers are for the kinds that need more than reconcile.
+	reconcilers map[string]func(context.Context, workload.Key) workqueue.Result
+	clock       clock.Clock
+	log         *slog.Logger
+	report      Report
+	counter     Counter
 
 	// installation is complete when this replica is the leader.
 	installation reload.Installation
@@ -88,9 +91,15 @@ type Controller struct {
 	jobs *ownJobs
 	// pending are the notices that wait until this replica is the leader.
 	pending *pendingNotices
+	// undecided is done when the log has reported that the digest key was replaced.
+	undecided sync.Once
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 	adopt *rate.Limiter
+	// bundles reports whether all ClusterTrustBundles are known.
+	bundles atomic.Bool
+	// consents are the latest events about sources that allow no workload of another namespace.
+	consents consentEvents
 	// fleets are the workloads that are rolled one after the other.
 	fleets fleets
 	// storm has the latest reloads of the cluster.
@@ -138,18 +147,20 @@ type queues struct {
 }
 
 // New returns a controller that has not started.
-func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
+func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report, counter Counter) *Controller {
 	byName := map[string]kinds.Kind{}
 	for _, k := range opts.Kinds.Watched() {
 		byName[k.Name] = k
 	}
 	q := workqueue.NewShared(c, workers)
-	q.Observe(report.Queued, report.Waited)
-	return &Controller{
-		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
+	q.Observe(counter.Queued, counter.Waited)
+	known := state.New(opts.AutoReloadAll)
+	known.CountKeys(opts.Keys)
+	ctl := &Controller{
+		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report, counter: counter,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
 		queues:     queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c), questions: workqueue.New(c)},
-		state:      state.New(opts.AutoReloadAll),
+		state:      known,
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
 		pending:    newPendingNotices(),
@@ -161,6 +172,8 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
 		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
+	ctl.reconcilers = map[string]func(context.Context, workload.Key) workqueue.Result{kinds.Jobs().Name: ctl.reconcileJob}
+	return ctl
 }
 
 // Run runs the controller until the context ends, and returns after the last write in flight.
@@ -231,7 +244,7 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	c.queue.Begin()
 	for range workers {
 		running.Go(func() {
-			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcile(writing, key) })
+			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcileKey(writing, key) })
 		})
 	}
 	for range rolloutWorkers {

@@ -7,19 +7,13 @@ import (
 
 // A dry run reports the reloads that it does not write, each once.
 
-func (c *Controller) dryRunNothing(key workload.Key) {
-	c.with(key, func(r *record) { r.dryRun = "" })
-}
+// dryRun is the reason of these reports. Their text is the ledger that was not written.
+const dryRun = "DryRun"
 
 // dryRunReload reports once what a dry run does not write.
 func (c *Controller) dryRunReload(w *workload.Workload, d reload.Decision) {
-	text := d.Ledger.String()
-	var known bool
-	c.with(w.Key, func(r *record) {
-		known = r.dryRun == text
-		r.dryRun = text
-	})
-	if !known && d.Action == reload.Reload {
+	report := given{about: w.UID, reason: dryRun, text: d.Ledger.String()}
+	if c.isLatest(w.Key, report) && d.Action == reload.Reload {
 		c.report.Reloaded(w, d, 0)
 	}
 }

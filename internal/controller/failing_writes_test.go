@@ -44,14 +44,14 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		s.add("web", true, "")
 		s.play(time.Minute)
 		api := &deadWebhook{s, make(chan time.Time, 10)}
-		s.api, s.report = api, noReport{}
+		s.api, s.report, s.counter = api, noReport{}, noReport{}
 		s.Controller.clock, s.queue = clock.RealClock{}, workqueue.NewShared(clock.RealClock{}, workers)
 
 		stop := make(chan struct{})
 		var running sync.WaitGroup
 		for range workers {
 			running.Go(func() {
-				s.queue.Serve(stop, func(key workload.Key) workqueue.Result { return s.reconcile(t.Context(), key) })
+				s.queue.Serve(stop, func(key workload.Key) workqueue.Result { return s.reconcileKey(t.Context(), key) })
 			})
 		}
 		for i := range failing {

@@ -51,14 +51,14 @@ func (c *Controller) workloadFeeds() []feed {
 func (c *Controller) feed(watched kubeapi.Watched, h *handler) feed {
 	synced := make(chan struct{})
 	h.resource = watched.String()
-	h.report = c.report
+	h.counter = c.counter
 	h.firstSynced = sync.OnceFunc(func() { close(synced) })
 	return feed{synced: synced, enough: h.firstSynced, Feed: &intake.Feed{
 		Open:    c.api.Open(watched),
 		Handler: h,
 		Clock:   c.clock,
 		Failed: func(err error) {
-			c.report.WatchFailed()
+			c.counter.WatchFailed()
 			c.log.Warn("watch failed; retrying", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
@@ -67,7 +67,7 @@ func (c *Controller) feed(watched kubeapi.Watched, h *handler) feed {
 // handler receives the objects of one resource in one namespace, or in all.
 type handler struct {
 	resource    string
-	report      Report
+	counter     Counter
 	put         func(obj runtime.Object, live bool)
 	del         func(name types.NamespacedName, resourceVersion string)
 	keep        func(map[types.NamespacedName]struct{})
@@ -75,6 +75,8 @@ type handler struct {
 	// synced reports whether a complete snapshot has been put. Any difference after that was
 	// written later.
 	synced bool
+	// version is the resource version of the latest snapshot.
+	version string
 }
 
 // isChange reports whether an object changed while the controller ran: an event of the watch shows
@@ -100,14 +102,14 @@ func (h *handler) Put(change watch.EventType, obj runtime.Object, live bool) {
 	if change == watch.Modified {
 		event = eventUpdate
 	}
-	h.report.Seen(event, h.resource)
+	h.counter.Seen(event, h.resource)
 	h.put(obj, live)
-	h.report.Processed(event, h.resource)
+	h.counter.Processed(event, h.resource)
 }
 
 // Delete receives an object that was deleted.
 func (h *handler) Delete(obj runtime.Object) {
-	h.report.Seen(eventDelete, h.resource)
+	h.counter.Seen(eventDelete, h.resource)
 	if m, ok := obj.(interface {
 		GetNamespace() string
 		GetName() string
@@ -115,11 +117,12 @@ func (h *handler) Delete(obj runtime.Object) {
 	}); ok {
 		h.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
 	}
-	h.report.Processed(eventDelete, h.resource)
+	h.counter.Processed(eventDelete, h.resource)
 }
 
-// SnapshotComplete receives the names of all objects that exist.
-func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}) {
+// SnapshotComplete receives the names of all objects that exist at a version.
+func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}, version string) {
+	h.version = version
 	h.keep(named)
 	h.synced = true
 	h.firstSynced()

@@ -26,7 +26,7 @@ func (a *arrivals) Processed(event, resource string) {
 func TestEventTypesHaveTheNamesOfReloader(t *testing.T) {
 	var a arrivals
 	s := &handler{
-		resource: "configmaps", report: &a,
+		resource: "configmaps", counter: &a,
 		put: func(runtime.Object, bool) { a.told = append(a.told, "put") },
 		del: func(types.NamespacedName, string) { a.told = append(a.told, "gone") },
 	}

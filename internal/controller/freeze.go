@@ -141,5 +141,5 @@ func (c *Controller) notifyFrozen(w *workload.Workload, d *reload.Decision, answ
 	if !answer.Until.IsZero() {
 		ends = answer.When(time.UTC)
 	}
-	c.report.Notify(notice.HeldByFreeze(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why, ends))
+	c.notifyWait(d, answer, notice.HeldByFreeze(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why, ends))
 }

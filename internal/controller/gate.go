@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -58,8 +59,8 @@ func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.De
 	w := &facts.Workload
 	notifies := answer.By == gate.Notify
 	notified := c.recordOf(w.Key).awaits.notified
-	untold := max(notified.Add(notifyAgain).Sub(facts.Now), 0)
-	held, begins := facts.Defer(d, notifies && untold == 0)
+	notifyIn := max(notified.Add(notifyAgain).Sub(facts.Now), 0)
+	held, begins := facts.Defer(d, notifies && notifyIn == 0)
 	if begins && (!held.Restores || c.mayRestore(w)) {
 		if known, _, _ := facts.Ledger(); notifies && known.Noted != held.Ledger.Noted {
 			c.with(w.Key, func(r *record) { r.owes = held.Ledger.Noted })
@@ -73,9 +74,9 @@ func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.De
 	awaits := awaitedGate{by: answer.By, until: answer.Until, asked: answer.Asked, template: w.Revision(), notified: notified}
 	switch {
 	case answer.By == gate.Approval:
-		untold = c.askApproval(w, answer, begins)
+		notifyIn = c.askApproval(w, d, answer, begins)
 	case !notifies:
-		untold = 0
+		notifyIn = 0
 		c.notifyAwaited(w, d, answer)
 	case c.notifyOutOfDate(w, d, answer, held.Ledger.Noted):
 		awaits.notified = facts.Now
@@ -84,8 +85,8 @@ func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.De
 		awaits.stopped = answer.Source
 	}
 	c.with(w.Key, func(r *record) { r.awaits = awaits })
-	if untold > 0 {
-		answer.Until = facts.Now.Add(untold)
+	if notifyIn > 0 {
+		answer.Until = facts.Now.Add(notifyIn)
 	}
 	return whenOpen(answer, facts.Now)
 }
@@ -94,9 +95,9 @@ func (c *Controller) hold(ctx context.Context, facts *reload.Facts, d *reload.De
 func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	switch {
 	case answer.By == gate.Waves:
-		c.notifyWaits(w, answer)
+		c.notifyWaits(w, d, answer)
 	case answer.By == gate.Halted:
-		c.notifyHaltedReload(w, answer)
+		c.notifyHaltedReload(w, d, answer)
 	case answer.By == gate.Freeze:
 		c.notifyFrozen(w, d, answer)
 	case answer.By == gate.Judge:
@@ -121,7 +122,22 @@ func (c *Controller) notifyHeld(w *workload.Workload, d *reload.Decision, answer
 	if src, ok := c.state.Source(often.Source); ok {
 		writer = src.Writer
 	}
-	c.report.Notify(notice.Held(w, often, writer, answer.Why, answer.Until))
+	n := notice.Held(w, often, writer, answer.Why, answer.Until)
+	n.Once = string(answer.By) // not the reload that waits: this is about many of them
+	c.report.Notify(n)
+}
+
+// notifyWait emits that a reload waits for a gate. The counter of its ledger grows with each reload,
+// so that a restart repeats the notice only for another one. A notice may depend on more.
+func (c *Controller) notifyWait(d *reload.Decision, answer gate.Answer, n notice.Notice) {
+	data := answer.Request.Digest
+	for i := range d.Changes {
+		if src := &d.Changes[i].Source; src.Key == answer.Source {
+			data = src.Digest
+		}
+	}
+	n.Once = fmt.Sprintf("%s %d %s %s %s", answer.By, d.Ledger.Counter, answer.Source, data, n.Once)
+	c.report.Notify(n)
 }
 
 // starts reports whether a decision starts a reload, for which gates have to be open. A run that

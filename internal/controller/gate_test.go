@@ -178,8 +178,9 @@ func TestALoopIsReportedOnceAnHour(t *testing.T) {
 func (s *stage) restarted() *stage {
 	s.Helper()
 	next := newStage(s.T)
-	next.server, next.opts, next.oldPods = s.server, s.opts, true
+	next.server, next.opts, next.oldPods, next.events = s.server, s.opts, true, s.events
 	next.state = state.New(s.opts.AutoReloadAll)
+	next.state.CountKeys(s.opts.Keys)
 	next.clock.SetTime(s.clock.Now())
 	next.acting.Store(true)
 	for _, put := range []struct {

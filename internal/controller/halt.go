@@ -8,15 +8,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Halts is where other programs read that no reload starts, and where a user accepts the failures.
 type Halts interface {
-	// Accepted returns when the newest reload began whose failure a user accepted, in seconds since
-	// 1970.
-	Accepted(ctx context.Context) (int64, error)
-	// Publish writes where no reload starts, and returns the same as Accepted.
+	// Published returns what an earlier controller wrote, and when the newest reload began whose
+	// failure a user accepted, in seconds since 1970.
+	Published(ctx context.Context) (h metainfo.Halted, accepted int64, err error)
+	// Publish writes where no reload starts, and returns what is accepted.
 	Publish(ctx context.Context, h metainfo.Halted) (accepted int64, err error)
 }
 
@@ -28,6 +29,8 @@ type storm struct {
 	*gate.Storm
 	// halted is what the waiting workloads and the last notice are based on.
 	halted metainfo.Halted
+	// before reports whether an earlier controller has published that reloads are halted.
+	before bool
 	// waiting are the workloads that have to wait.
 	waiting map[workload.Key]struct{}
 	// changed wakes the worker that publishes it.
@@ -138,7 +141,7 @@ func (c *Controller) stormMoved() {
 const acceptAgain = 10 * time.Second
 
 // accept is called when this replica has become the leader, and tracks rollouts of which it is not
-// known yet whether they failed. It reads what a user accepted before.
+// known yet whether they failed. It reads what an earlier controller wrote, and what a user accepted.
 func (c *Controller) accept(ctx context.Context) {
 	if !c.halts() {
 		return
@@ -151,10 +154,11 @@ func (c *Controller) accept(ctx context.Context) {
 	if c.opts.Halts == nil {
 		return
 	}
-	until, err := c.opts.Halts.Accepted(ctx)
+	published, until, err := c.opts.Halts.Published(ctx)
 	if err != nil {
 		c.log.Warn("could not read whether a user accepted that reloads failed", "error", err.Error())
 	}
+	c.storm.before = published.Is()
 	c.accepted(until)
 }
 
@@ -171,7 +175,7 @@ func (c *Controller) accepted(until int64) {
 // serveHalts publishes where no reload starts, emits a notice when that begins, and reads whether a
 // user accepts the failures.
 func (c *Controller) serveHalts(ctx context.Context, stop <-chan struct{}) {
-	before := false
+	before := c.storm.before
 	for {
 		halted, done := c.publishHalt(ctx, before)
 		before = halted
@@ -189,10 +193,13 @@ func (c *Controller) serveHalts(ctx context.Context, stop <-chan struct{}) {
 }
 
 // publishHalt returns whether reloads are halted, as they were before or not, and whether that is
-// published.
+// published. After a restart, a halt has not ended as long as it is unknown whether the reloads
+// failed.
 func (c *Controller) publishHalt(ctx context.Context, before bool) (halted, done bool) {
-	now := c.haltedNow()
+	now, unsure := c.haltedNow()
 	switch halted = now.Is(); {
+	case before && !halted && unsure:
+		return before, false
 	case halted && !before:
 		c.notifyHalted(now)
 	case before && !halted:
@@ -201,10 +208,12 @@ func (c *Controller) publishHalt(ctx context.Context, before bool) (halted, done
 	return halted, c.publishHalted(ctx, now)
 }
 
-func (c *Controller) haltedNow() metainfo.Halted {
+// haltedNow returns where no reload starts, and whether that may be more, because it is about to be
+// known whether reloads have failed.
+func (c *Controller) haltedNow() (h metainfo.Halted, unsure bool) {
 	c.storm.mu.Lock()
 	defer c.storm.mu.Unlock()
-	return c.storm.halted
+	return c.storm.halted, c.storm.Unsure()
 }
 
 // publishHalted returns false if that failed.
@@ -235,12 +244,12 @@ func (c *Controller) notifyHalted(halted metainfo.Halted) {
 
 // notifyHaltedReload emits on a workload that it is not rolled because others failed, once each
 // time.
-func (c *Controller) notifyHaltedReload(w *workload.Workload, answer gate.Answer) {
+func (c *Controller) notifyHaltedReload(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
 	if answer.Stopped && c.recordOf(w.Key).awaits.by != gate.Halted {
-		c.report.Notify(notice.HeldByHalt(w, answer.Why))
+		c.notifyWait(d, answer, notice.HeldByHalt(w, answer.Why))
 	}
 }
 
 // ReloadsHalted reports whether no reload starts, at least in some namespaces.
-func (c *Controller) ReloadsHalted() bool { return c.haltedNow().Is() }
+func (c *Controller) ReloadsHalted() bool { return c.Halted().Is() }

@@ -23,8 +23,10 @@ type pinboard struct {
 	fails    error
 }
 
-// Accepted implements Halts.
-func (p *pinboard) Accepted(context.Context) (int64, error) { return p.accepted, p.fails }
+// Published implements Halts.
+func (p *pinboard) Published(context.Context) (metainfo.Halted, int64, error) {
+	return p.Halted, p.accepted, p.fails
+}
 
 // Publish implements Halts.
 func (p *pinboard) Publish(_ context.Context, h metainfo.Halted) (int64, error) {
@@ -153,7 +155,7 @@ func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 func (s *waveStage) again() *waveStage {
 	s.Helper()
 	next := &waveStage{stage: newStage(s.T), names: s.names, reloadedWith: map[string]bool{}}
-	next.server, next.api = s.server, next
+	next.server, next.api, next.events = s.server, next, s.events
 	next.running, next.oldPods = s.running, true
 	next.opts.Halt, next.opts.Halts = s.opts.Halt, s.opts.Halts
 	next.storm = newStorm(s.opts.Halt)

@@ -129,7 +129,8 @@ func (h *history) annotate(resource, name, text string) bool {
 }
 
 // judgeApproval checks that a reload brings data that a user approved. A source that is recorded in
-// the same write brings none, so it suffices that one that differs is approved.
+// the same write brings none, so it suffices that one is approved that differs, is new, or changed
+// and has its earlier data again.
 func (h *history) judgeApproval(key workload.Key, body []byte) {
 	if !h.approvals.required || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
 		return
@@ -138,16 +139,28 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 	if errBefore != nil || errAfter != nil {
 		return
 	}
-	differ := map[source.LocalKey]digest.Digest{}
+	differs, brought := false, map[source.LocalKey]digest.Digest{}
 	for src, sum := range after.Entries {
-		if old, known := before.Entries[src]; known && old != sum {
-			differ[src] = sum
+		old, known := before.Entries[src]
+		if old != sum || h.oracle.changedSince(key.Name, src) {
+			differs, brought[src] = differs || known && old != sum, sum
 		}
 	}
-	if len(differ) > 0 && !h.approvals.covers(key.Name, differ) {
-		h.oracle.fail("%s is rolled with data that nobody approved: %s", key, strings.TrimSpace(ledger.Ledger{Entries: differ}.String()))
+	if differs && !h.approvals.covers(key.Name, brought) {
+		h.oracle.fail("%s is rolled with data that nobody approved: %s", key, strings.TrimSpace(ledger.Ledger{Entries: brought}.String()))
 	}
 	h.count("approved reloads")
+}
+
+// changedSince reports whether a source changed since our last write to a workload.
+func (o *oracle) changedSince(name string, key source.LocalKey) bool {
+	src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
+	for _, w := range o.workloads {
+		if s := o.sources[src]; w.name == name && s != nil && len(s.changes) > 0 {
+			return s.changes[len(s.changes)-1].version > w.wrote[src]
+		}
+	}
+	return false
 }
 
 // ledgersOf are the ledger of a workload, and the one that a patch writes.
@@ -167,11 +180,12 @@ func (h *history) ledgersOf(key workload.Key, body []byte) (before ledger.Ledger
 	w := workload.Workload{Key: key, UID: obj.GetUID()}
 	before, errBefore = workload.ReadLedger(obj.GetAnnotations()[annotations.Ledger], &w)
 	after, errAfter = workload.ReadLedger(patch.Metadata.Annotations[annotations.Ledger], &w)
-	return before, errBefore, after, errAfter
+	h.noteWholes()
+	return h.inWholes(before), errBefore, h.inWholes(after), errAfter
 }
 
-func (a *drawnApprovals) covers(name string, differ map[source.LocalKey]digest.Digest) bool {
-	for src, sum := range differ {
+func (a *drawnApprovals) covers(name string, brought map[source.LocalKey]digest.Digest) bool {
+	for src, sum := range brought {
 		if a.sources[src][sum] {
 			return true
 		}

@@ -8,13 +8,13 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 			if rolled {
 				c.carried = max(c.carried, latestRotation(l.shown[name]).turn)
 				c.brought = max(c.brought, l.newest[name])
-				c.knewLate(l.late[name])
+				c.other = l.other[name]
 			}
 		}
 	}
 }
 
-// knewLate counts a rollout of ours with the class.
+// knewLate counts a rollout of ours that a late status excuses.
 func (c *classCover) knewLate(late uint64) {
 	if c.late != late {
 		c.late, c.afterLate = late, 0

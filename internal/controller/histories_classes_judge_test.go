@@ -15,6 +15,7 @@ import (
 // why finds a reason for a rollout of ours.
 func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 	if o.h.driver != nil && o.forClass(w, l) {
+		w.forClasses++
 		return "", true
 	}
 	why, ok := o.reason(w, l)
@@ -22,6 +23,7 @@ func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 		return why, ok
 	}
 	if o.mayBeForClass(w, l) {
+		w.forClasses++
 		return why, true
 	}
 	return strings.TrimPrefix(why+o.whyNotForClass(w, l), "; "), false
@@ -60,11 +62,12 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return false
 		case !c.covered:
 			return o.endedUnseen(c, l, name) && o.excused(sentBefore)
-		case l.late[name] > 0 && (c.late != l.late[name] || c.afterLate < 2):
+		case (l.late[name] > 0 || c.late > 0) && (c.late != l.late[name] || c.afterLate < 2):
+			c.knewLate(l.late[name])
 			return o.excused(writtenLate)
 		case !slices.Contains(classesOf(w.name), name):
 			return o.mayBeForNamed(w, l, name, c, r)
-		case l.overEarlier[name], l.untold[name] && l.standsOver(name):
+		case l.overEarlier[name], l.standsOver(name) && (l.untold[name] || l.behind[name] && l.newest[name] > c.brought):
 			return o.excused(overEarlier)
 		case r.turn > c.carried && l.back[name]:
 			return o.excused(startedBack)
@@ -79,8 +82,9 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 // mayBeForNamed reports whether it may be for a class that the workload names without mounting it.
 // Then only the age of its Pods decides.
 func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
+	older := l.stale[name] || l.untold[name]
 	switch {
-	case l.newest[name] > c.brought, l.newest[name] > c.carried && w.lastReload() <= l.liveAt:
+	case l.newest[name] > c.brought, (l.newest[name] > c.carried || c.other) && w.lastReload() <= l.liveAt:
 		// The ledger need not have a turn that Pods have only started with, and a controller that
 		// starts later cannot distinguish that turn from others.
 		return o.excused(onlyNamed)
@@ -88,9 +92,15 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(overEarlier)
 	case l.untold[name] && r.version <= l.liveAt && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
+	case l.returned[name] > w.lastReload():
+		return o.excused(reportedBack)
+	case l.parts[name] > w.lastReload():
+		return o.excused(givenInParts)
+	case older && w.undone() && o.mayHaveReturned(w):
+		return o.excused(rolloutUndone)
 	default:
 		again := r.version > max(l.liveAt, w.lastRolled()) || r.turn < c.carried && w.lastReload() <= l.liveAt
-		return l.stale[name] && again && o.excused(shownAgain)
+		return older && again && o.excused(shownAgain)
 	}
 }
 
@@ -120,16 +130,20 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 	switch {
 	case r.turn > c.carried && l.asked && l.pods.Count == 0:
 		return o.excused(podsNotFound)
+	case o.h.skewed && r.version <= l.liveAt && (stale || l.untold[name] || l.standsOver(name)):
+		return o.excused(clocksApart) // by their times, its statuses were written in another order
 	case !stale && !l.untold[name]:
 		return false
-	case o.h.skewed && r.turn <= c.carried && r.version <= l.liveAt:
-		return o.excused(clocksApart) // by their times, its statuses were written in another order
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
 	case r.turn < c.carried && w.lastReload() <= l.liveAt:
 		return o.excused(shownAgain)
+	case r.turn == c.carried && c.other && w.lastReload() <= l.liveAt:
+		return o.excused(startedBack)
 	case r.turn <= c.carried && l.returned[name] > w.lastReload():
 		return o.excused(reportedBack)
+	case r.turn <= c.carried && l.parts[name] > w.lastReload():
+		return o.excused(givenInParts)
 	case r.turn <= c.carried:
 		return w.undone() && o.mayHaveReturned(w) && o.excused(rolloutUndone)
 	case !stale:
@@ -182,7 +196,8 @@ func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 		r = o.broughtIn(name)
 		return o.podMade[pod.UID] > r.version || pod.CreationTimestamp.After(r.date.Add(startLag))
 	}
-	return given.Started >= r.turn || maps.Equal(o.h.driver.Turn(name, given.Started), o.h.driver.Turn(name, r.turn))
+	has, turns := o.h.driver.Turn(name, given.Started), o.h.driver.Turns(name)
+	return given.Started >= r.turn || maps.Equal(has, o.h.driver.Turn(name, r.turn)) || maps.Equal(has, turns[len(turns)-1])
 }
 
 // broughtIn returns the rotation that brought the latest version of the objects of a class. An
@@ -214,8 +229,7 @@ func (o *oracle) broughtIn(name string) rotation {
 // neverAsked reports whether a Pod has another turn than the current one because no controller had
 // to act on it, or could know of it.
 func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, name string) bool {
-	all := o.classes.rotations[name]
-	last := latestRotation(all)
+	last := o.firstOf(o.classes.rotations[name], pod, name)
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
@@ -234,8 +248,10 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(backBeforeSeen)
 	case !adopted && last.version <= o.lastGap:
 		return o.excused(notAdopted)
-	case !mounts(pod, name) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
+	case (!mounts(pod, name) || !o.sources[src].exists) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
 		return o.excused(rotationGone)
+	case o.h.skewed && !mounts(pod, name) && last.version <= o.lastGap:
+		return o.excused(clocksApart) // by its time, the status with the rotation was written before others
 	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
 		return o.excused(writtenLate)
 	default:

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -61,6 +60,7 @@ type classesTruth struct {
 	over  map[string]string
 	begun map[string]types.UID
 	back  backTruth
+	parts partsLook
 }
 
 type rotation struct {
@@ -98,33 +98,19 @@ type classCover struct {
 	// tampered counts the changes of the ledger by other clients before our last write.
 	carried, brought int
 	tampered         int
+	// other reports whether our last rollout took other versions for its data than those of carried.
+	other bool
 	// late is the late status that our last rollout knew, and afterLate counts the rollouts that
 	// knew it.
 	late      uint64
 	afterLate int
 }
 
-// classLook is what a controller knew of classes when it began to reconcile a workload, and of Pods
-// when it listed them.
-type classLook struct {
-	shown   map[string][]rotation
-	reports map[string]types.UID
-	liveAt  uint64
-	newest  map[string]int
-	late    map[string]uint64
-	over    map[string]string
-	backLook
-	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
-	// status was found, and over whether its status replaced that of an earlier Pod, unseen. back
-	// reports whether a Pod has started with an earlier turn.
-	stale, untold, overEarlier, back map[string]bool
-}
-
 func newClassesTruth() *classesTruth {
 	return &classesTruth{
 		rotations: map[string][]rotation{}, covers: map[types.UID]map[string]*classCover{}, told: map[uint64]toldOfPod{},
 		shown: map[string][]rotation{}, reports: map[string]types.UID{}, newest: map[string]int{}, late: map[string]uint64{},
-		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{}, back: newBackTruth(),
+		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{}, back: newBackTruth(), parts: newPartsLook(),
 	}
 }
 
@@ -179,7 +165,7 @@ func (o *oracle) classObject(e simapi.Event) {
 	s.exists = e.Type != watch.Deleted
 	o.h.say("user: %s %s at %d, which mounts %v, annotated %v", e.Type, src, e.Version, simapi.IDs(e.Object), words(e.Object.GetAnnotations()))
 	if s.exists {
-		o.sourceSays(s, e)
+		o.sourceSays(src, s, e)
 	} else if s.matches || s.ignored {
 		s.matches, s.ignored = false, false
 		o.coverAll(turn{e.Version, bySource}, e.Version)
@@ -227,7 +213,7 @@ func (t *classesTruth) newLife(life int) {
 		clear(t.reports)
 		clear(t.over)
 		clear(t.begun)
-		t.back.backLook = newBackLook()
+		t.back.backLook, t.parts = newBackLook(), newPartsLook()
 	}
 }
 
@@ -239,9 +225,10 @@ func (t *classesTruth) cut(resource string, life int) {
 	}
 }
 
-// delivered records an event that the controller is shown. The objects of a snapshot count when it
+// classDelivered records an event that the controller is shown. The objects of a snapshot count when it
 // is complete.
-func (t *classesTruth) delivered(version uint64, live bool) {
+func (o *oracle) classDelivered(version uint64, live bool) {
+	t := o.classes
 	told, ok := t.told[version]
 	switch {
 	case !ok:
@@ -249,14 +236,18 @@ func (t *classesTruth) delivered(version uint64, live bool) {
 		if told.first {
 			t.begun[told.status] = told.pod
 		}
+		o.takeParts(&told, true)
 		t.take(told)
 	default:
 		t.taken = append(t.taken, told)
 	}
+	o.forgetClasses()
 }
 
-// whole records that a snapshot is complete.
-func (t *classesTruth) whole(resource string, version uint64) {
+// classesWhole records that a snapshot is complete.
+func (o *oracle) classesWhole(resource string, version uint64) {
+	defer o.forgetClasses()
+	t := o.classes
 	if resource != simapi.StatusResource {
 		return
 	}
@@ -265,6 +256,7 @@ func (t *classesTruth) whole(resource string, version uint64) {
 	slices.SortFunc(t.taken, func(a, b toldOfPod) int { return cmp.Compare(a.version, b.version) })
 	before := maps.Clone(t.late)
 	for _, told := range t.taken {
+		o.takeParts(&told, false)
 		t.take(told)
 	}
 	for class, written := range t.late {
@@ -295,47 +287,4 @@ func (t *classesTruth) take(told toldOfPod) {
 	if told.rotated && told.turn > latestRotation(t.shown[told.class]).turn {
 		t.shown[told.class] = append(t.shown[told.class], told.rotation)
 	}
-}
-
-// look returns the knowledge of the running controller.
-func (t *classesTruth) look(life int) classLook {
-	t.newLife(life)
-	return classLook{
-		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		over: maps.Clone(t.over), backLook: t.back.clone(), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
-	}
-}
-
-// classesAsked records which turns the Pods in a list have of the classes that the controller
-// knows.
-func (o *oracle) classesAsked(l *look) {
-	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	if err != nil || o.h.driver == nil {
-		return
-	}
-	for _, name := range classNames() {
-		last := latestRotation(l.shown[name])
-		for _, pod := range o.h.pods.Of(obj) {
-			given, mounted := o.h.driver.Given(pod.UID, name)
-			status := simapi.StatusName(pod, name)
-			switch {
-			case !lives(pod):
-			case !mounts(pod, name):
-				l.stale[name] = l.stale[name] || o.podMade[pod.UID] < last.version
-				l.untold[name] = l.untold[name] || !pod.CreationTimestamp.After(last.date.Add(startLag+clockSkew))
-			case mounted && given.Started < last.turn:
-				l.stale[name] = true
-			case l.reports[status] != pod.UID:
-				l.untold[name] = true
-			case l.over[status] != "":
-				l.overEarlier[name] = true
-			default:
-				l.back[name] = l.back[name] || o.wentBack(name, given.Started)
-			}
-		}
-	}
-}
-
-func mounts(pod *corev1.Pod, class string) bool {
-	return slices.Contains(simapi.Mounts(&pod.Spec), class)
 }

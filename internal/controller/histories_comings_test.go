@@ -36,7 +36,7 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 	if deleted <= o.installedAt || deleted <= w.missed[src] && !w.forgotten[src] {
 		return false
 	}
-	if o.h.server.Now().Before(o.goneAt[src].Add(shortestSettle)) {
+	if o.h.server.Now().Before(l.departedAt[src].Add(shortestSettle)) {
 		return false // the source may be recreated soon
 	}
 	return o.later(w, src, l, deleted)
@@ -71,10 +71,10 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 
 // madeAgain reports whether the age of the Pods may mislead: a source that was recreated with the
 // same data shows no earlier time, so that Pods of a restored template seem to be older than its
-// data.
+// data. Or a reload waited for its deletion, so that no ledger shows the data of the Pods any more.
 func (o *oracle) madeAgain(w *workloadTruth, src simapi.Source, l *look) bool {
 	_, known := l.known[src]
-	return known && len(o.sources[src].comings) > 1 && o.mayHaveReturned(w) && l.older(o.sources[src].created)
+	return known && w.owedGone[src] || known && len(o.sources[src].comings) > 1 && o.mayHaveReturned(w) && l.older(o.sources[src].created)
 }
 
 // later reports whether a version may be taken for later than an action of another client on a
@@ -111,6 +111,8 @@ func (w *workloadTruth) note(l *look) {
 				w.unnamed[src] = version
 			}
 			w.named[src] = true
+		case w.unreadable[src]:
+			w.named[src] = false // its entry was made with a lost key, and is dropped
 		case w.lastRolled() >= l.gone[src] && l.onDelete:
 			w.named[src] = false // rolled since, by another client or for another source
 			delete(w.adopted, src)
@@ -135,7 +137,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 	for src, covered := range w.covered {
 		s := o.sources[src]
 		switch {
-		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
+		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted && !o.deletedUnselected(w, src):
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
 		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
 			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid] && 0 < w.ready && w.ready < s.made) && rolled < s.made && !o.allHave(w, src):

@@ -26,6 +26,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	if e.Type == watch.Deleted {
 		s.exists, s.deleted = false, e.Version
 		s.goings = append(s.goings, e.Version)
+		o.deletedInDoubt(src, e.Version)
 		return
 	}
 	content := simapi.ContentOf(e.Object)
@@ -53,8 +54,12 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 		s.changes = append(s.changes, c)
 	}
 	s.exists, s.content = true, content
-	o.sourceSays(s, e)
+	o.sourceSays(src, s, e)
 }
+
+// timeless reports whether the API records no time for a change, or shows only an earlier time by
+// now: a client has removed the managers of the source.
+func (c change) timeless(shown time.Time) bool { return c.date.IsZero() || shown.Before(c.date) }
 
 // running returns the workloads that have Pods, all of which have started.
 func (o *oracle) running() map[types.UID]bool {
@@ -70,13 +75,15 @@ func (o *oracle) running() map[types.UID]bool {
 }
 
 // sourceSays records the annotations of a source.
-func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
+func (o *oracle) sourceSays(src simapi.Source, s *sourceTruth, e simapi.Event) {
 	names, annotations := annotations.DefaultNames(), e.Object.GetAnnotations()
 	matches, ignored := annotations[names.Match] == "true", annotations[names.Ignore] == "true"
 	selected := e.Object.GetLabels()[selectLabel] == selectValue
-	if s.matches == matches && s.ignored == ignored && s.selected == selected {
+	plugins := e.Object.GetLabels()[pluginsLabel]
+	if s.matches == matches && s.ignored == ignored && s.selected == selected && s.plugins == plugins {
 		return
 	}
+	o.labelMoves(src, s, plugins, e.Version)
 	s.matches, s.ignored, s.selected = matches, ignored, selected
 	o.coverAll(turn{e.Version, bySource}, e.Version)
 }
@@ -161,11 +168,20 @@ func (o *oracle) noteShown(w *workloadTruth, l *look, obj simapi.Object) {
 	}
 }
 
+// noteDates records the newest date of the data that the controller writes into a ledger.
+func (o *oracle) noteDates(w *workloadTruth, l *look) {
+	for src := range w.covered {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(w.noted) {
+			w.noted = date
+		}
+	}
+}
+
 // coverShown returns since when a workload is covered according to the API: a manager has one time
 // for all fields that it owns.
 func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
 	for _, m := range obj.GetManagedFields() {
-		for _, way := range slices.Concat(asks(), asksForClasses()) {
+		for _, way := range slices.Concat(asks(), asksByLabel(), asksForClasses()) {
 			for key := range way {
 				if m.Time != nil && m.Time.After(since) && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+key+`"`) {
 					since = m.Time.Time
@@ -207,4 +223,30 @@ func words(values map[string]string) []string {
 		}
 	}
 	return words
+}
+
+// latestShown is the latest time of the data that the running controller had been shown. A client may
+// have removed the managers of the source since, and with them the time.
+func (o *oracle) latestShown(src simapi.Source, l *look) time.Time {
+	shown := o.sources[src].dateAt(l.known[src])
+	if newest := o.newestShown[src]; l.life == o.h.life && newest.After(shown) {
+		return newest
+	}
+	return shown
+}
+
+// away is the version in which the current data was replaced, and back the version in which it
+// returned. Both are 0 if it was never there before.
+func (s *sourceTruth) away() (away, back uint64) {
+	before := s.first
+	for _, c := range s.changes {
+		if before == s.content {
+			away = c.version
+		}
+		if before != s.content && c.content == s.content {
+			back = c.version
+		}
+		before = c.content
+	}
+	return away, back
 }

@@ -56,7 +56,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 	}
 	for src, ch := range latest {
 		shown := o.sources[src].dateAt(l.known[src])
-		timeless := ch.date.IsZero() || shown.Before(ch.date)
+		timeless := ch.timeless(shown)
 		soon := !last.date.After(shown.Add(startLag + clockSkew))
 		switch {
 		case ch.version == 0:
@@ -65,7 +65,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		case ch.version <= c.carried[src] && c.dropped > ch.version && c.wiped > ch.version && o.lastGap >= c.wiped:
 			return o.excused(ledgerGone) // only an earlier run is left to compare with
 		case ch.version <= c.carried[src]:
-		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
+		case ch.version <= run.covered[src] && (o.lastGap >= c.first[src] || ch.version > c.first[src]):
 			return o.excused(changedInLapse)
 		case ch.version <= run.covered[src]:
 		case soon:
@@ -95,7 +95,7 @@ func (o *oracle) seemsLater(c *cronTruth, src simapi.Source, run ownRun, last da
 	switch {
 	case run.unreadable[src] && (shown.proven || made > o.keyLostAt):
 		return o.excused(unreadable)
-	case shown.misleads && run.wrote[src] == 0:
+	case shown.misleads && (run.wrote[src] == 0 || version <= l.live[src.Resource]):
 		return o.excused(seemsEdited)
 	default:
 		// It may have had other data between its deletion and this creation.

@@ -47,6 +47,12 @@ type cronTruth struct {
 	// wiped is when another client last removed the ledger, and dropped when a run of ours was last
 	// deleted.
 	wiped, dropped uint64
+	// unnoted is the reconciliation that decided on a run which the ledger does not record yet. The
+	// ledger gets what that run was decided with.
+	unnoted *look
+	// unwanted has, by source, the version with which a run of ours was decided on that a user has
+	// deleted since a Pod last started.
+	unwanted map[simapi.Source]uint64
 }
 
 // ownRun is a run of ours: the reconciliation that decided on it, and what its CronJob covered and
@@ -168,7 +174,13 @@ func (o *oracle) cronJob(e simapi.Event) {
 	switch {
 	case e.Manager == workload.FieldManager && changesLedger(e):
 		o.noteRunShown(c)
+		noted := c.noted
 		o.ours(c.workloadTruth, e, false)
+		if c.unnoted != nil {
+			c.noted = noted
+			o.noteDates(c.workloadTruth, c.unnoted)
+			c.unnoted = nil
+		}
 	case changesLedger(e):
 		c.tampered++
 		c.wiped = e.Version
@@ -205,12 +217,14 @@ func (o *oracle) cronRun(e simapi.Event) {
 		}
 		if own {
 			c.dropped = e.Version
+			maps.Copy(c.unwanted, o.own[job.UID].look.known)
 		}
 		return
 	}
 	old, before := e.Old.(*batchv1.Job)
 	switch {
 	case !before && own:
+		c.unnoted = o.h.landing.look
 		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), maps.Clone(c.unreadable), c.noted}
 	case !before:
 		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
@@ -232,6 +246,7 @@ func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
 		o.podsBegun[pod.UID] = true
 		for src, had := range content {
 			c.started[src], c.had[src], c.begun[src] = version, had, o.began[job.GetUID()]
+			delete(c.unwanted, src)
 			delete(o.pardoned[c.uid], src) // it was for earlier Pods
 		}
 	}
@@ -277,9 +292,11 @@ func (o *oracle) judgeCronJob(c *cronTruth, src simapi.Source) {
 	last := s.changes[len(s.changes)-1]
 	away, back := s.away()
 	switch {
-	case c.started[src] > last.version, c.had[src] == s.content, c.owesNothing(s, c.started[src]):
+	case c.started[src] > last.version, c.had[src] == s.content, c.owesNothing(s, c.started[src]), c.deletedFor(src, s):
 	case away > 0 && c.begun[src] < away && away < c.started[src] && c.started[src] < back:
 		o.excused(backMeanwhile)
+	case c.started[src] == 0 && last.deleted > 0 && (c.adopted[src] == 0 || c.adopted[src] > last.version):
+		o.excused(neverRan)
 	case o.undetectable(c.workloadTruth, src, c.uid), o.askedLater(c.workloadTruth, src):
 	default:
 		o.fail("at rest, no run of %s has begun since the change of %s at %d, but at %d", c.name, src, last.version, c.started[src])

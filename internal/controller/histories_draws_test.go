@@ -35,8 +35,12 @@ type draws struct {
 	below bool
 	// inNamespace reports whether controllers watch only namespaces with the label.
 	inNamespace bool
+	// keysChosen reports whether users choose which keys of sources count.
+	keysChosen bool
 	// blind is a workload whose Pods are not found, as with a guessed selector.
 	blind string
+	// byLabel reports whether workloads select sources by labels.
+	byLabel bool
 	// kind is the kind of the history instead of Deployments, StatefulSets and DaemonSets. Such
 	// histories are separate.
 	kind string
@@ -69,6 +73,8 @@ func drawAll(r *rand.Rand) draws {
 	}
 	d.below = r.IntN(6) == 0
 	d.inNamespace = r.IntN(6) == 0
+	d.byLabel = r.IntN(5) == 0 && !d.pauses // so that pauses stay as frequent in theirs
+	d.keysChosen = r.IntN(6) == 0 && !d.pauses
 	return d
 }
 
@@ -112,6 +118,8 @@ func (d draws) table() map[string]bool {
 		"pods not found":               d.blind != "",
 		"asked on templates":           d.below,
 		"namespace selected":           d.inNamespace,
+		"keys chosen":                  d.keysChosen,
+		"sources by label":             d.byLabel,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -67,6 +68,12 @@ type history struct {
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
 
+	// wholes has, by the digest of listed keys, that of the whole source.
+	wholes map[digest.Digest]digest.Digest
+	// relisted is the controller, by its number, in whose life a list of keys of a workload was
+	// replaced that its ledger still has the digests of.
+	relisted map[string]int
+
 	key      digest.Key
 	keyMade  time.Time
 	coverage reload.Coverage
@@ -108,7 +115,13 @@ func newHistoryOf(d draws, seed uint64, steps int) *history {
 // allSteps is the number of steps of the users in a history.
 const allSteps = 22
 
-func (h *history) run() error {
+// run also returns a panic, so that the seed is known.
+func (h *history) run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panics: %v\n%s", r, debug.Stack())
+		}
+	}()
 	h.say("drawn: %s", strings.Join(h.names(), ", "))
 	h.users.settleIn()
 	for range h.steps {
@@ -213,6 +226,7 @@ func (h *history) start() {
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
 	drawWaves(&opts, marks)
+	opts.Keys = h.drawKeys()
 	h.window = drawWindow(marks)
 	opts.Window, opts.Approval = h.window.text, h.requireApproval()
 	opts.Judge = h.drawJudge()
@@ -223,7 +237,7 @@ func (h *history) start() {
 	if h.traced {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
-	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
+	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h}, noReport{})
 	h.freeze(marks)
 	h.startDefaults()
 	h.c.acting.Store(true) // only one controller acts at a time

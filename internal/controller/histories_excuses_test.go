@@ -60,8 +60,8 @@ const (
 	// inOneWrite: one write changed the data and made the source concern the workload, which may
 	// have used it for another reason.
 	inOneWrite excuse = "data and cover in one write"
-	// seemsEdited: a manager that owns only data still has the time of a label, and no ledger
-	// exists to compare with.
+	// seemsEdited: a manager that owns only data still has the time of a label, and no ledger exists
+	// to compare with. Or no watch has shown that write, after which the data may have been restored.
 	seemsEdited excuse = "metadata seems to be data"
 	// onlyNamed: the workload names a class without mounting it, so that its Pods report nothing,
 	// and other Pods have started with another turn than the one in the ledger.
@@ -80,6 +80,9 @@ const (
 	// reportedBack: an object has an earlier version again since our last reload. The only Pods
 	// that had the version between reported that after the reload, and nothing else shows it.
 	reportedBack excuse = "reported back after the reload"
+	// givenInParts: the first running Pod that got a rotation had a part of it before. The only Pods
+	// that got the rest reported that after the reload.
+	givenInParts excuse = "rotation given in parts"
 	// rotationGone: the Pods that had reported a rotation were deleted before a controller acted on
 	// it. New Pods report only what they started with, which is no rotation, and the workload
 	// names the class without mounting it.
@@ -91,6 +94,9 @@ const (
 	// notReported: a Pod had no status yet, so that only its age decided, and the Pod may be older
 	// than a rotation.
 	notReported excuse = "pods not reported yet"
+	// keysUnseen: a list of keys was replaced, and no controller that had seen it has compared the
+	// workload since. Removed keys have no time, so the ledger may have digests of other data.
+	keysUnseen excuse = "list of keys replaced unseen"
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
 	// provably edited after the installation.
 	optedInUnseen excuse = "opted in unseen"
@@ -163,6 +169,9 @@ const (
 	// then. A CronJob and its Jobs show when a run began. Only the Pods show when they started,
 	// which may be deleted by then, and the next run uses the current data.
 	backMeanwhile excuse = "started while it was away"
+	// neverRan: the source was recreated before the CronJob had a ledger, and no run of it has begun,
+	// so that no Pod has read other data.
+	neverRan excuse = "made again before the first run"
 	// statusBehind: the Job was resumed while its status still counted deleted Pods. One of those
 	// could have stayed.
 	statusBehind excuse = "status behind the pods"
@@ -191,6 +200,7 @@ func bounds() []struct {
 		{podsOlder, 117},
 		{podsNotFound, 4},
 		{optedInUnseen, 51},
+		{keysUnseen, 4},
 		{installedThen, 365},
 		{allThen, 2},
 		{clocksApart, 3},
@@ -204,9 +214,9 @@ func bounds() []struct {
 		{nothingToTry, 36},
 		{backBeforeSeen, 137},
 		{deletedUnseen, 40},
-		{overwrittenUnseen, 33},
+		{overwrittenUnseen, 45},
 		{keyLostUnseen, 51},
-		{notAdopted, 80},
+		{notAdopted, 88},
 		{notProven, 235},
 		{shownBefore, 4},
 		{labeledUnseen, 1},
@@ -217,7 +227,7 @@ func bounds() []struct {
 
 // excuses lists all excuses.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, reportedBack, overEarlier, shownAgain, startedBack, writtenLate, rotationGone}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, neverRan, statusBehind, notReported, onlyNamed, reportedBack, givenInParts, overEarlier, shownAgain, startedBack, writtenLate, rotationGone}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

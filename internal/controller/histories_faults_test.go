@@ -98,7 +98,7 @@ func (p proxy) Pods(_ context.Context, w *workload.Workload) (reload.Pods, error
 	}
 	var pods reload.Pods
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
-		h.look().blind = h.blind == w.Key.Name && countsReplicas(obj)
+		h.look().blind = h.blind == w.Key.Name && mayHaveReplicas(obj)
 		for _, pod := range h.pods.Of(obj) {
 			if lives(pod) && h.blind != w.Key.Name {
 				pods.Add(reload.ReadStart(pod))
@@ -144,7 +144,11 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch
 	h.judgeAnswer(key, patch.Body)
 	h.judgeMode(key, patch.Body)
 	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
-		return h.server.Patch(resource, name, patch.Body, workload.FieldManager)
+		obj, err := h.server.Patch(resource, name, patch.Body, workload.FieldManager)
+		if err == nil {
+			h.noteKeysRecorded(key.Name, obj)
+		}
+		return obj, err
 	}})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -78,7 +79,7 @@ func (h *history) deliver(f *simFeed) bool {
 	}
 	h.say("%s: %s %s at %d arrives", f.resource, e.Type, e.Object.GetName(), e.Version)
 	h.oracle.delivered(f.resource, e.Object.GetName(), e.Version, e.Type == watch.Deleted)
-	h.oracle.classes.delivered(e.Version, true)
+	h.oracle.classDelivered(e.Version, true)
 	f.last = max(f.last, e.Version)
 	if e.Type == watch.Deleted {
 		f.Handler.Delete(e.Object)
@@ -100,15 +101,15 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		f.names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
-		h.oracle.classes.delivered(versionOf(obj), false)
+		h.oracle.classDelivered(versionOf(obj), false)
 		f.Handler.Put(watch.Added, obj, false)
 		return
 	}
 	h.say("%s: the snapshot is whole", f.resource)
-	f.Handler.SnapshotComplete(f.names)
+	f.Handler.SnapshotComplete(f.names, strconv.FormatUint(f.version, 10))
 	f.taking, f.whole = false, true
 	h.oracle.whole(f.resource, f.version, f.names)
-	h.oracle.classes.whole(f.resource, f.version)
+	h.oracle.classesWhole(f.resource, f.version)
 	f.last = max(f.last, f.version)
 	watcher, err := h.server.Watch(f.resource, f.version)
 	if err != nil {

@@ -182,7 +182,9 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 			r.forget(sources()...)
 		}
 		if *old.Spec.Suspend && !*job.Spec.Suspend && len(o.h.pods.Of(job)) == 0 {
-			r.before, r.unclear = r.begun, hasPods(old)
+			if !r.unclear || !hasPods(old) {
+				r.before, r.unclear = r.begun, hasPods(old)
+			}
 			r.begins(o.h, e)
 		}
 	}
@@ -201,7 +203,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 func (o *oracle) noteJobShown(r *runTruth) {
 	l := o.h.landing.look
 	for src := range r.covered {
-		if date := o.sources[src].dateAt(l.known[src]); date.After(r.noted) && r.began.After(date.Add(startLag)) {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(r.recorded.date) && r.began.After(date.Add(startLag)) {
 			r.labeled[src] = l.known[src]
 		}
 	}
@@ -248,7 +250,9 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 		switch {
 		case r.unreadable[src] && o.sources[src].made > o.keyLostAt:
 			return o.excused(unreadable) // it may have had other data before it was deleted
-		case shown.misleads && !r.recorded.has(src) && !shown.date.Before(o.installedIn) && !began.After(shown.date.Add(startLag+clockSkew)):
+		case len(o.sources[src].comings) > 1 && o.sources[src].made > r.begun && o.sources[src].made <= o.lastGap:
+			return o.excused(cameBackUnseen) // it may have had other data between its deletion and this creation
+		case shown.misleads && (!r.recorded.has(src) || r.forgotten[src]) && !shown.date.Before(o.installedIn) && !began.After(shown.date.Add(startLag+clockSkew)):
 			return o.excused(seemsEdited)
 		}
 	}

@@ -23,6 +23,7 @@ func (o *oracle) atRest() {
 		w := o.workloads[obj.GetUID()]
 		o.judgeSingle(w, obj)
 		o.judgeComings(w)
+		o.judgeMoves(w)
 		o.judgePause(w, obj)
 		waits := false
 		for src, needed := range simapi.Needs(obj) {
@@ -45,6 +46,7 @@ func (o *oracle) atRest() {
 	o.adoptClasses()
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
+		w.forClasses = 0
 		for src := range w.covered {
 			// A ledger that is removed twice stays in memory for a while, and is lost with it.
 			if w.adopted[src] == 0 && o.sources[src].exists && w.tampered < 2 {
@@ -97,7 +99,9 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
 		return o.excused(nothingToTry) // no form of mark follows the annotation, and a tool may have reverted that
 	}
 	away, back := s.away()
-	rolledWithout := away <= w.carried[src] && w.carried[src] < back
+	// A controller that started after a ledger was restored cannot know what our rollout had.
+	restored := w.forgotten[src] && w.tamperedIn <= o.startedAt
+	rolledWithout := away <= w.carried[src] && w.carried[src] < back && !restored
 	if away > 0 && (away <= o.startedAt || back <= o.firstShown[src]) && !rolledWithout {
 		return o.excused(backBeforeSeen) // it changed back before a controller that saw the change had compared it, or was notified
 	}
@@ -141,7 +145,7 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	case c.version <= w.bare:
 		return o.excused(notAdopted)
 	case lost && src.Resource == "secrets":
-		return (!shows || !c.date.After(w.noted)) && o.excused(keyLostUnseen)
+		return (!shows || !c.date.After(w.noted) || !c.proven) && o.excused(keyLostUnseen)
 	case c.date.IsZero() && w.labeled[src] >= c.version:
 		return o.excused(labeledUnseen)
 	case adopted:
@@ -175,7 +179,7 @@ func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
 		}
 		o.h.count("single")
 		last := changes[len(changes)-1]
-		if w.foreign < o.since && reloads != 1 && (reloads > 0 || !o.hidden(w, src, last)) {
+		if w.foreign < o.since && (reloads == 0 || reloads-w.forClasses > 1) && (reloads > 0 || !o.hidden(w, src, last)) {
 			o.fail("%s was rolled %d times for the only change, that of %s at %d", w.name, reloads, src, last.version)
 		}
 	}

@@ -1,5 +1,7 @@
 package controller
 
+import "github.com/reroll-dev/reroll/internal/annotations"
+
 // shownWorkloads starts a controller with --auto-reload-all, and delivers all workloads, one of
 // which is not opted in otherwise.
 func (s script) shownWorkloads() {
@@ -18,6 +20,22 @@ func (s script) shownWorkloads() {
 func keptAllHistories() map[string]keptHistory {
 	settings, cert := sources()[0], sources()[3]
 	return map[string]keptHistory{
+		"a source is edited before its namespace is selected, and then a workload names it": {draws{all: allAlways, inNamespace: true}, func(s script) {
+			s.again("api", nil)
+			if !s.oracle.unselected {
+				s.users.selectNamespace()
+			}
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.shown()
+			s.users.selectNamespace()
+			s.shown()
+			s.ask("api", map[string]string{annotations.DefaultNames().ConfigMap: "settings"})
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+		}},
 		"a controller without --auto-reload-all ends before it can record that": {draws{all: allAlways}, func(s script) {
 			s.shownWorkloads()
 			s.stop()
@@ -44,6 +62,20 @@ func keptAllHistories() map[string]keptHistory {
 			s.users.selectNamespace()
 			s.shownAll("configmaps")
 			s.elapse(longestSettle)
+			s.lookAtAll()
+		}},
+		"a workload that selects others by label is no longer opted in by default, and a source is deleted meanwhile": {draws{all: allAlways, onDelete: true}, func(s script) {
+			s.again("db", nil)
+			s.ask("db", map[string]string{annotations.Sources: "plugins=none"})
+			s.elapse(2 * longestSettle)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.stop()
+			s.users.deleteSource(sources()[1])
+			s.all = allNever
+			s.start()
+			s.shown()
+			s.elapse(2 * longestSettle)
 			s.lookAtAll()
 		}},
 	}

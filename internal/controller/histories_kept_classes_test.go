@@ -127,6 +127,25 @@ func keptClassHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
 		}},
+		"an object of a class goes back before all Pods have its version, and the class is ignored and deleted": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			before := s.driver.Stored("tls")["password"]
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("statefulsets", "safe")
+			s.driver.Store("tls", "password", before)
+			s.shown()
+			s.elapse(longestSettle)
+			for s.lookAtAll() {
+				s.shown()
+			}
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+			s.rest()
+			s.elapse(2 * longestSettle)
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+		}},
 		"a class is rotated, and deleted with all Pods that mount it": {draws{kind: classKind}, func(s script) {
 			s.rest()
 			s.elapse(2 * longestSettle)

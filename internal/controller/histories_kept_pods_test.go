@@ -26,6 +26,24 @@ func keptPodHistories() map[string]keptHistory {
 			s.elapse(longestSettle)
 			s.lookAtAll()
 		}},
+		"a Pod starts without an optional source, which no controller saw deleted, and which becomes what it was": {draws{}, func(s script) {
+			web := workloads()[0]
+			s.users.edit(web, func(obj simapi.Object) {
+				leave(templateOf(obj), settings)
+				refer(templateOf(obj), settings, new(true))
+			})
+			s.rest()
+			s.elapse(2 * longestSettle)
+			earlier, _ := s.server.Get("configmaps", inShop("settings"))
+			s.users.deleteSource(settings)
+			s.shown()
+			s.stop()
+			s.evictAll("web")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.createSource(settings)
+			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) { setData(obj, data(earlier)) })
+		}},
 		"a Secret is edited before the first ledger, and then the digest key and the field managers are lost": {draws{}, func(s script) {
 			s.start()
 			for !s.synced() {

@@ -335,6 +335,7 @@ func TestKeptHistories(t *testing.T) {
 	maps.Copy(all, keptPodHistories())
 	maps.Copy(all, keptAllHistories())
 	maps.Copy(all, keptWaitingHistories())
+	maps.Copy(all, keptSelectedHistories())
 	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}

@@ -18,6 +18,8 @@ import (
 // look is one reconciliation of a workload: the knowledge of the controller when it began.
 type look struct {
 	life int
+	// keys counts the digest keys so far. The last one is that of the ledger that it writes.
+	keys int
 	key  workload.Key
 	// at is the version of the server when it began.
 	at uint64
@@ -27,9 +29,10 @@ type look struct {
 	live map[string]uint64
 	// gone has, by source, the version up to which it is known not to exist.
 	gone map[simapi.Source]uint64
-	// departed has, by source, the version in which its deletion was seen.
-	departed map[simapi.Source]uint64
-	onDelete bool
+	// departed has, by source, the version in which its deletion was seen, and departedAt the time.
+	departed   map[simapi.Source]uint64
+	departedAt map[simapi.Source]time.Time
+	onDelete   bool
 
 	asked bool
 	pods  reload.Pods
@@ -102,11 +105,11 @@ func (h *history) lookAfterAll() bool {
 
 func (h *history) lookAt(key workload.Key) workqueue.Result {
 	l := h.oracle.look(key)
-	l.classLook = h.oracle.classes.look(h.life)
+	l.classLook = h.oracle.classesLook()
 	h.looks = append(h.looks, l)
 	h.say("look at %s", key)
 	h.killHere(killedBeforeDecide, 120)
-	r := h.c.reconcile(context.Background(), key)
+	r := h.c.reconcileKey(context.Background(), key)
 	if l.wrote {
 		h.killHere(killedAnswered, 25)
 	}
@@ -218,15 +221,16 @@ func tellsRest(obj simapi.Object) bool {
 	}
 }
 
-// countsReplicas reports whether the status of a workload counts pods.
-func countsReplicas(obj simapi.Object) bool {
+// mayHaveReplicas reports whether the status of a workload counts Pods, or some are wanted, which the
+// status may not count yet.
+func mayHaveReplicas(obj simapi.Object) bool {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		return o.Status.Replicas > 0
+		return o.Status.Replicas > 0 || *o.Spec.Replicas > 0
 	case *appsv1.StatefulSet:
-		return o.Status.Replicas > 0
+		return o.Status.Replicas > 0 || *o.Spec.Replicas > 0
 	case *appsv1.DaemonSet:
-		return o.Status.CurrentNumberScheduled > 0
+		return o.Status.CurrentNumberScheduled > 0 || o.Status.DesiredNumberScheduled > 0
 	default:
 		return false
 	}

@@ -71,7 +71,7 @@ func (u *users) save(src simapi.Source, by keeper, edit func(obj simapi.Object))
 	// clients.
 	config := old.DeepCopyObject().(simapi.Object)
 	change(config)
-	config.SetLabels(only(config.GetLabels(), by.label, selectLabel))
+	config.SetLabels(only(config.GetLabels(), by.label, selectLabel, pluginsLabel))
 	config.SetAnnotations(only(config.GetAnnotations(), annotations.DefaultNames().Match, annotations.DefaultNames().Ignore))
 	_, err = u.h.server.Apply(config, by.manager, true)
 	return err == nil
@@ -185,6 +185,9 @@ func (u *users) dress(obj simapi.Object) {
 	}
 	if u.h.selector && u.h.rand.IntN(4) > 0 {
 		u.label(obj, selectLabel, selectValue)
+	}
+	if u.h.byLabel && u.h.rand.IntN(2) > 0 {
+		u.label(obj, pluginsLabel, "grafana")
 	}
 }
 

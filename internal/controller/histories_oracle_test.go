@@ -154,7 +154,8 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 }
 
 func (o *oracle) look(key workload.Key) *look {
-	l := &look{life: o.h.life, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, onDelete: o.h.onDelete}
+	o.h.noteWholes()
+	l := &look{life: o.h.life, keys: o.h.keys, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, departedAt: maps.Clone(o.goneAt), onDelete: o.h.onDelete}
 	for src := range o.goneAt {
 		l.departed[src] = o.gone[src]
 	}
@@ -170,11 +171,14 @@ func (o *oracle) look(key workload.Key) *look {
 func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	var why []string
 	for _, src := range sources() {
+		if o.movedByLabel(w, src, l) {
+			return "", true
+		}
 		if _, covered := w.covered[src]; !covered {
 			if ended, was := w.ended[src]; was && (ended.by == bySource && l.known[src] < ended.version || ended.by == byNamespace && l.known[shop] < ended.version || ended.by == byStart && l.life != o.h.life) {
 				return "", o.excused(sentBefore)
 			}
-			if o.mayHaveMatched(src, l) {
+			if o.mayHaveMatched(src, l) || o.mayHaveBeenSelected(w, src, l) {
 				return "", o.excused(saysNoMore)
 			}
 			continue
@@ -232,14 +236,17 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 	if o.beforeUs(c) {
 		horizon = max(horizon, o.installedAt)
 	}
-	shown := o.sources[src].dateAt(l.known[src])
+	shown := o.latestShown(src, l)
 	switch {
 	case c.version <= w.carried[src]:
-		if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.covered[src])) {
+		if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.mayCover(src))) {
 			return "", o.excused(ledgerGone)
 		}
-		if w.undone() && o.mayHaveReturned(w) && (c.date.IsZero() || l.older(shown)) {
+		if w.undone() && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown)) {
 			return "", o.excused(rolloutUndone) // the rollout with the change was reverted, and not all Pods came from it
+		}
+		if o.h.keysUnseen(w.name) {
+			return "", o.excused(keysUnseen)
 		}
 		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
 	case c.version > horizon && c.version > w.covered[src]:
@@ -251,7 +258,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		return "", true // after a start with --auto-reload-all, before it had seen everything
 	case o.doubtful(w, l, src, c, horizon):
 		return "", true
-	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widened(w, l, src, c) && (c.date.IsZero() || l.older(shown))):
+	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widenedAnew(w, l, src, c) && (c.timeless(shown) || l.older(shown))):
 		return "", o.excused(templateReturned)
 	case w.began[src].by == bySource && w.began[src].version == c.version:
 		return "", o.excused(inOneWrite)
@@ -275,7 +282,9 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	}
 	switch began.by {
 	case byStart:
-		return began.version > o.installedAt || o.beforeUs(c)
+		if !o.asksItself(l, src) {
+			return began.version > o.installedAt || o.beforeUs(c)
+		} // nothing shows since when it opts in itself
 	case bySource:
 		if began.version > l.live[src.Resource] {
 			return true
@@ -292,6 +301,13 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
+// widenedAnew reports whether a workload was widened by something other than the template that may
+// have returned: that may have referenced the source before the controller saw any template.
+func (o *oracle) widenedAnew(w *workloadTruth, l *look, src simapi.Source, c change) bool {
+	began := w.began[src]
+	return o.widened(w, l, src, c) && (began.by != byWorkload || began.version != w.foreign)
+}
+
 // doubtful reports whether a change from before the Pods or the cover can seem to be later.
 func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change, horizon uint64) bool {
 	if o.beforeUs(c) || o.widened(w, l, src, c) {
@@ -305,7 +321,7 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	if inOrder {
 		return false
 	}
-	shown := s.dateAt(l.known[src])
+	shown := o.latestShown(src, l)
 	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && (!c.date.After(w.noted) || !shown.After(w.noted)) {
 		return o.excused(showsNoTime) // data that the ledger does not have, with an older time
 	}

@@ -88,6 +88,8 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 		return false
 	case slices.ContainsFunc(entries(annotations[list]), func(entry string) bool { return fits(entry, src.Name) }):
 		return true
+	case selectsByLabel(obj, src, s.plugins):
+		return true
 	case !refers:
 		return false
 	default:
@@ -118,4 +120,18 @@ func fits(entry, name string) bool {
 	}
 	expression, err := regexp.Compile("^(?:" + entry + ")$")
 	return err == nil && expression.MatchString(name)
+}
+
+// asksItself reports whether a workload opts in for a source by its own annotations.
+func (o *oracle) asksItself(l *look, src simapi.Source) bool {
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	return err == nil && o.asksFor(obj, src, false)
+}
+
+// mayCover is the earliest version since which a controller may take a source for covered.
+func (w *workloadTruth) mayCover(src simapi.Source) uint64 {
+	if may, ok := w.may[src]; ok {
+		return min(w.covered[src], may.version)
+	}
+	return w.covered[src]
 }

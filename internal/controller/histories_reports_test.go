@@ -37,7 +37,7 @@ func lives(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// noReport ignores all reports.
+// noReport ignores all reports, and counts nothing.
 type noReport struct{}
 
 func (noReport) Seen(string, string) {}
@@ -45,6 +45,8 @@ func (noReport) Seen(string, string) {}
 func (noReport) Processed(string, string) {}
 
 func (noReport) WatchFailed() {}
+
+func (noReport) Spared(int) {}
 
 func (noReport) Queued() {}
 
@@ -60,9 +62,9 @@ func (noReport) Rolled(*workload.Workload, rollout.Outcome, time.Duration) {}
 
 func (noReport) NotRolled(*workload.Workload, rollout.Outcome) {}
 
-func (noReport) Undecided(*workload.Workload, int) {}
+func (noReport) Undecided(int) {}
 
-func (noReport) LedgerTaken(*workload.Workload, time.Time) {}
+func (noReport) LedgerTaken() {}
 
 func (noReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {}
 

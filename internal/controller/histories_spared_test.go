@@ -18,7 +18,7 @@ type span struct{ from, to uint64 }
 func newCronTruth(obj *batchv1.CronJob, version uint64) *cronTruth {
 	return &cronTruth{
 		workloadTruth: newTruth(obj, version), spared: []span{{version, version}}, undone: map[uint64]uint64{},
-		started: map[simapi.Source]uint64{}, begun: map[simapi.Source]uint64{}, had: map[simapi.Source]string{},
+		started: map[simapi.Source]uint64{}, begun: map[simapi.Source]uint64{}, had: map[simapi.Source]string{}, unwanted: map[simapi.Source]uint64{},
 	}
 }
 
@@ -44,6 +44,12 @@ func (c *cronTruth) owesNothing(s *sourceTruth, started uint64) bool {
 	return slices.ContainsFunc(c.spared, func(t span) bool {
 		return t.to > started && s.had(max(t.from, started), t.to)
 	})
+}
+
+// deletedFor reports whether a user has deleted a run for the current data of a source.
+func (c *cronTruth) deletedFor(src simapi.Source, s *sourceTruth) bool {
+	known, deleted := c.unwanted[src]
+	return deleted && s.had(known, known)
 }
 
 // had reports whether a source had its current data at a version, or got it before another one.

@@ -14,7 +14,7 @@ func (u *users) steps() []step {
 		comeAndGo = 4 // that is what these histories are about
 	}
 	pauses, policies, selector, forgotten := weight(h.pauses), weight(h.policies), weight(h.selector), weight(h.forgotten)
-	inNamespace := weight(h.inNamespace)
+	inNamespace, keys := weight(h.inNamespace), weight(h.keysChosen)
 	return []step{
 		{"edit a source", 30, func() bool { return u.editSource(u.source()) }},
 		{"add a key", 6, func() bool { return u.addKey(u.source()) }},
@@ -25,9 +25,12 @@ func (u *users) steps() []step {
 		{"swap a source for a moment", 3, func() bool { return u.swap(u.source()) }},
 		{"say of a source whom it concerns", 5 * policies, func() bool { return u.annotateSource(u.source()) }},
 		{"select a source or not", 6 * selector, func() bool { return u.selectOrNot(u.source()) }},
+		{"label a source for workloads", 10 * weight(h.byLabel), func() bool { return u.labelPlugins(u.source()) }},
+		{"select sources by label", 4 * weight(h.byLabel), func() bool { return u.selectByLabel(u.workload()) }},
 		{"select the namespace or not", 6 * inNamespace, u.selectNamespace},
 		{"forget the managers of a source", 8 * forgotten, func() bool { return u.forgetManagers(u.source()) }},
 		{"ask in another way", 6 * policies, func() bool { return u.askOtherwise(u.workload()) }},
+		{"choose other keys", 12 * keys, func() bool { return u.chooseKeys(u.workload()) }},
 		{"delete a source", 3 * comeAndGo, func() bool { return u.deleteSource(u.source()) }},
 		{"create a source again", 6 * comeAndGo, func() bool { return u.createAgain() }},
 		{"edit a template", 8, func() bool { return u.editTemplate(u.workload()) }},

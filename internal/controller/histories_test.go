@@ -32,18 +32,15 @@ func TestHistories(t *testing.T) {
 	if !ok {
 		base = rand.Uint64N(1 << 40)
 	}
+	repeatable(t, "TestHistories", base, count)
 	counts, failed := runHistories(base, count, newHistory)
-	fmt.Print(table(base, count, counts, boundsByExcuse()))
-	failed = withoutOpen(t, base, count, failed)
+	fmt.Print(table("TestHistories", base, count, counts, boundsByExcuse()))
 	for i, f := range failed {
 		if i >= mostShown {
-			t.Errorf("history %d fails: %v; %s", f.seed, f.err, f.drawn())
+			t.Errorf("history %d of TestHistories fails: %v; %s", f.seed, f.err, f.drawn())
 			continue
 		}
 		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run 'TestHistories$' replays it in full.", explain(f, newHistory), f.seed)
-	}
-	if t.Failed() {
-		t.Errorf("REROLL_BASE=%d REROLL_HISTORIES=%d go test ./internal/controller -run 'TestHistories$' draws all of these again.", base, count)
 	}
 	if len(failed) < mostFailures {
 		checkExcuses(t, count, counts)
@@ -62,6 +59,16 @@ func replay(t *testing.T, h *history) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// repeatable shows how to repeat the run of a test if it fails for whatever reason.
+func repeatable(t *testing.T, name string, base, count uint64) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("REROLL_BASE=%d REROLL_HISTORIES=%d go test ./internal/controller -run '%s$' draws all of these again.", base, count, name)
+		}
+	})
 }
 
 // numberOf reads a variable of the environment.
@@ -169,10 +176,10 @@ func explain(f failure, draw func(seed uint64, steps int) *history) string {
 	}
 }
 
-func table(base, histories uint64, counts map[string]int, bounds map[excuse]float64) string {
+func table(test string, base, histories uint64, counts map[string]int, bounds map[excuse]float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories from REROLL_BASE=%d: %d steps by users, %d changes of content, %d reloads, %d rests that were judged, %d changes on their own\n",
-		histories, base, counts["steps"], counts["changes"], counts["reloads"], counts["rests"], counts["single"])
+	fmt.Fprintf(&b, "%s: %d histories from REROLL_BASE=%d: %d steps by users, %d changes of content, %d reloads, %d rests that were judged, %d changes on their own\n",
+		test, histories, base, counts["steps"], counts["changes"], counts["reloads"], counts["rests"], counts["single"])
 	for _, group := range []struct {
 		title string
 		names []string

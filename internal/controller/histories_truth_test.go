@@ -32,6 +32,7 @@ type sourceTruth struct {
 	written []time.Time
 	// The annotations about which workloads it concerns.
 	matches, ignored, selected bool
+	plugins                    string // a label
 }
 
 type dated struct {
@@ -91,6 +92,8 @@ type workloadTruth struct {
 	// overwritten are changes that left no time, after a change that no controller had acted on.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64
+	// forClasses counts those since the last rest that may be for a class.
+	forClasses int
 	// named are the sources that existed when the controller wrote last. missed has the versions up
 	// to which they were known not to exist when it rolled last.
 	named  map[simapi.Source]bool
@@ -114,15 +117,21 @@ type workloadTruth struct {
 	unreadable map[simapi.Source]bool
 	// dropped has the version of the last ledger of ours without a former source.
 	dropped map[simapi.Source]uint64
-	// tampered counts the changes of the ledger by other clients.
-	tampered int
+	// tampered counts the changes of the ledger by other clients, and accepted those before our last
+	// write.
+	tampered, accepted int
+	// tamperedIn is the version of the last one.
+	tamperedIn uint64
 	// again reports whether our last rollout brought nothing new after the one before.
 	again bool
+	// moves are by source. reselected is when what selects sources changed since our last write.
+	moves      map[simapi.Source]*moves
+	reselected uint64
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
 	// owed are the sources for which a reload began to wait, and that no ledger of ours has recorded
-	// since.
-	owed map[simapi.Source]bool
+	// since. owedGone are those that did not exist then.
+	owed, owedGone map[simapi.Source]bool
 	// waits reports whether our last ledger shows that a reload waits for a gate.
 	waits bool
 	// waited reports whether its Pods waited for a source at the last rest, and start with its
@@ -192,7 +201,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
-		owed: map[simapi.Source]bool{},
+		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, moves: map[simapi.Source]*moves{},
 	}
 }
 
@@ -229,6 +238,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if e.Old != nil && e.Manager != workload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
+		w.tamperedIn = e.Version
 		clear(w.adopted)
 		w.forget(sources()...)
 		o.classes.forgetAdoption(uid)
@@ -240,6 +250,7 @@ func (o *oracle) workload(e simapi.Event) {
 		w.calm, w.recent = e.Version, nil
 	}
 	w.recent = append(w.recent, templateOf(e.Object))
+	w.reselects(e)
 	o.cover(w, e.Object, turn{e.Version, byWorkload}, e.Version)
 }
 
@@ -258,6 +269,9 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 			delete(w.may, src)
 		} else if !might {
 			w.may[src] = at
+			if _, before := w.first[src]; !before {
+				w.first[src], w.began[src] = at.version, at
+			}
 		}
 		switch _, was := w.covered[src]; {
 		case !asks:
@@ -269,28 +283,9 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 			w.forget(src)
 		case !was:
 			w.covered[src] = from
-			if _, before := w.first[src]; !before {
-				w.first[src], w.began[src] = w.may[src].version, w.may[src]
-			}
 		}
 	}
 	o.coverClasses(w, obj, at, from)
-}
-
-// away is the version in which the current data was replaced, and back the version in which it
-// returned. Both are 0 if it was never there before.
-func (s *sourceTruth) away() (away, back uint64) {
-	before := s.first
-	for _, c := range s.changes {
-		if before == s.content {
-			away = c.version
-		}
-		if before != s.content && c.content == s.content {
-			back = c.version
-		}
-		before = c.content
-	}
-	return away, back
 }
 
 // ours receives a write of the controller.
@@ -304,12 +299,15 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		if !ok && !w.waits {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}
-		w.reloads, w.waits = append(w.reloads, e.Version), false
+		w.reloads, w.waits, w.accepted = append(w.reloads, e.Version), false, w.tampered
 		w.again = !o.bringsNews(w, l)
 		for src := range w.covered {
 			w.carried[src] = max(w.carried[src], l.known[src])
 		}
 		w.miss(l)
+		for src, m := range w.moves {
+			m.rolled = max(m.rolled, l.known[src])
+		}
 	} else {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 		o.waits(w, e, l)
@@ -329,11 +327,10 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {
 			delete(w.forgotten, src)
-			delete(w.unreadable, src)
+			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
 			delete(w.owed, src)
-		}
-		if date := o.sources[src].dateAt(l.known[src]); date.After(w.noted) {
-			w.noted = date
+			delete(w.owedGone, src)
 		}
 	}
+	o.noteDates(w, l)
 }

@@ -16,19 +16,29 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 	before, shown := pendingEntries(e.Old), pendingEntries(e.Object)
 	switch e.Object.(type) {
 	case *batchv1.Job, *batchv1.CronJob:
-		w.waits = len(shown) > 0
+		w.waits = false
+		for key := range shown {
+			_, known := l.known[simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}]
+			w.waits = w.waits || known // no data of a missing source is recorded like that, too
+		}
 		return
 	}
-	var begins, exists bool
+	var begins, exists, stays bool
 	for key := range shown {
-		// An undone rollout may have brought back the ledger of an earlier reload that waited.
+		// An undone rollout may have brought back the ledger of an earlier reload that waited. A source
+		// that is not selected any more keeps its entry, and no reload waits for it, even if the ledger
+		// is written back. A source that does not exist keeps it, too.
 		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
 		_, known := l.known[src]
-		w.owed[src] = w.owed[src] || known
-		begins, exists = begins || known || !before[key], exists || known
+		covers := o.covers(w, src) && !o.selectedUnseen(w, src, l)
+		w.owed[src] = true
+		w.owedGone[src] = w.owedGone[src] || !known
+		began := !before[key] && (covers || w.tampered == w.accepted)
+		begins, exists, stays = begins || known && covers || began, exists || known, stays || known && covers
 	}
+	w.accepted = w.tampered
 	if !begins || w.waits {
-		w.waits = w.waits && len(shown) > 0
+		w.waits = w.waits && stays
 		return
 	}
 	why, ok := o.why(w, l)
@@ -36,6 +46,23 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		o.fail("a reload of %s waits at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 	}
 	w.waits = ok
+}
+
+// selectedUnseen reports whether a source covers a workload only since an event of the source that the
+// controller had not been shown.
+func (o *oracle) selectedUnseen(w *workloadTruth, src simapi.Source, l *look) bool {
+	s, since := o.sources[src], w.covered[src]
+	return s != nil && since > l.known[src] && s.datedAt(since).version == since
+}
+
+// covers reports whether a workload covers a source.
+func (o *oracle) covers(w *workloadTruth, src simapi.Source) bool {
+	if src.Resource == simapi.ClassResource {
+		c := o.classes.covers[w.uid][src.Name]
+		return c != nil && c.covered
+	}
+	_, covered := w.covered[src]
+	return covered
 }
 
 // pendingEntries are the sources of a ledger with an entry that equals no data: those of a reload

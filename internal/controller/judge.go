@@ -116,5 +116,7 @@ func (c *Controller) notifyJudged(w *workload.Workload, d *reload.Decision, answ
 	if awaits := c.recordOf(w.Key).awaits; awaits.by == answer.By && awaits.asked == answer.Asked {
 		return
 	}
-	c.report.Notify(notice.HeldByJudge(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why))
+	n := notice.HeldByJudge(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why)
+	n.Once = answer.Why
+	c.notifyWait(d, answer, n)
 }

@@ -74,7 +74,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			server := simapi.New(now)
 			api := &midWrite{server: server}
 			c := New(Options{AdoptRate: 1000, Settings: rules.Settings{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
-				api, clock, slog.New(slog.DiscardHandler), noReport{})
+				api, clock, slog.New(slog.DiscardHandler), noReport{}, noReport{})
 			c.installation.Installed = now
 			kind := c.kinds["Deployment"]
 			put := func(obj runtime.Object) { c.workloads(kind, "").put(obj, true) }
@@ -82,7 +82,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			looks := func(within time.Duration) (n int) {
 				for end := clock.Now().Add(within); clock.Now().Before(end); clock.Step(100 * time.Millisecond) {
 					for key, _, ok := c.queue.Pop(); ok; key, _, ok = c.queue.Pop() {
-						c.queue.Finish(key, c.reconcile(t.Context(), key))
+						c.queue.Finish(key, c.reconcileKey(t.Context(), key))
 						n++
 					}
 				}

@@ -33,7 +33,12 @@ func (c *Controller) noteMissing(facts *reload.Facts, d reload.Decision, n *newc
 	if d.LeftTo != "" {
 		lacks, unmatched = nil, nil // the other installation reports them
 	}
-	all := make([]policy.NamedSource, 0, len(lacks)+len(unmatched))
+	appeared := func(entry policy.NamedSource) bool { return facts.Seen.Compared || n.asksFor(entry) }
+	var all []policy.NamedSource
+	if d.LeftTo == "" {
+		all = c.notAllowed(facts) // first, because they are few
+	}
+	c.askOwners(w, all, appeared)
 	for _, m := range lacks {
 		all = append(all, entryOf(&m))
 	}
@@ -43,9 +48,7 @@ func (c *Controller) noteMissing(facts *reload.Facts, d reload.Decision, n *newc
 	if len(all) == 0 && before == nil {
 		return
 	}
-	next, report, wait := before.then(all, c.clock.Now(), c.opts.Longest(w), func(entry policy.NamedSource) bool {
-		return facts.Seen.Compared || n.asksFor(entry)
-	})
+	next, report, wait := before.then(all, c.clock.Now(), c.opts.Longest(w), appeared)
 	c.with(w.Key, func(r *record) { r.missing = next })
 	if wait > 0 {
 		c.queue.Later(w.Key, wait)
@@ -55,8 +58,11 @@ func (c *Controller) noteMissing(facts *reload.Facts, d reload.Decision, n *newc
 	}
 	lacks = slices.DeleteFunc(lacks, func(m reload.MissingSource) bool { return !slices.Contains(report, entryOf(&m)) })
 	unmatched = slices.DeleteFunc(unmatched, func(entry policy.NamedSource) bool { return !slices.Contains(report, entry) })
-	about := c.state.OptedInBy(w)
-	c.report.Notify(notice.Missing(&about, lacks, unmatched))
+	if len(lacks)+len(unmatched) > 0 {
+		about := c.state.OptedInBy(w)
+		c.report.Notify(notice.Missing(&about, lacks, unmatched))
+	}
+	c.notifyNotAllowed(w, report)
 }
 
 // then is what a workload lacks next, what of it is reported now, and how long to wait for the
@@ -96,7 +102,8 @@ func (m *missing) lacks(kind source.Kind) bool {
 		return false
 	}
 	for entry := range m.due {
-		if entry.Kind == kind && !entry.Expression {
+		foreign := source.LocalKey{Kind: kind, Name: entry.Text}.IsForeign()
+		if entry.Kind == kind && !entry.Expression && !foreign {
 			return true
 		}
 	}

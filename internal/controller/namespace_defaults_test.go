@@ -105,7 +105,7 @@ func TestAWorkloadThatOptsOutBeatsItsNamespace(t *testing.T) {
 func TestANamespaceThatOptsOutBeatsTheFlag(t *testing.T) {
 	s := newStage(t)
 	s.opts.AutoReloadAll = true
-	s.Controller = New(s.opts, s, s.clock, s.log, s.report)
+	s.Controller = New(s.opts, s, s.clock, s.log, s.report, s.counter)
 	s.installation.Installed = s.clock.Now().Add(-time.Hour)
 	s.acting.Store(true)
 	s.add("web", true, "")

@@ -158,6 +158,7 @@ func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decisio
 		return
 	}
 	if n := notice.BesideReloader(w); c.isNewNotice(w.Key, n) && d.Reverted == nil {
+		n.Once = n.Text
 		c.report.Notify(n)
 	}
 }

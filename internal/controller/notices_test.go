@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,10 +22,30 @@ import (
 
 // Notify implements Report.
 func (r stageReport) Notify(n notice.Notice) {
+	if n.Once != "" && r.standsAlready(n) {
+		return
+	}
 	r.says = append(r.says, n.About.Name+" "+n.Reason+": "+n.Text)
 	if n.Alert {
 		r.alerts++
 	}
+}
+
+// expires is when the API server deletes an event.
+const expires = time.Hour
+
+// standsAlready reports whether an earlier controller emitted a notice, as package report does.
+func (s *stage) standsAlready(n notice.Notice) bool {
+	name := fmt.Sprintf("%s %s %s", n.About.UID, n.Reason, n.Once)
+	if s.given[name] {
+		return false
+	}
+	s.given[name] = true
+	at, stands := s.events[name]
+	if stands = stands && s.clock.Since(at) < expires; !stands {
+		s.events[name] = s.clock.Now()
+	}
+	return stands
 }
 
 // heard are the notices since the last call. Each expected notice is the name of an object and a
@@ -119,7 +140,7 @@ func TestAMistakeOnASourceIsReportedOnce(t *testing.T) {
 
 // watched is a handler behind a feed, which has brought all there is once.
 func watched(s *handler, objects ...simapi.Object) *handler {
-	s.report, s.firstSynced = noReport{}, func() {}
+	s.counter, s.firstSynced = noReport{}, func() {}
 	snapshot(s, objects...)
 	return s
 }
@@ -131,7 +152,7 @@ func snapshot(s *handler, objects ...simapi.Object) {
 		s.Put(watch.Added, obj, false)
 		names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 	}
-	s.SnapshotComplete(names)
+	s.SnapshotComplete(names, "")
 }
 
 func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {

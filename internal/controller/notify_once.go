@@ -19,22 +19,43 @@ type given struct {
 // the object that the notice is about, or of its owner.
 func (c *Controller) notifyOnce(key workload.Key, n notice.Notice) {
 	if c.isNewNotice(key, n) {
+		n.Once = n.Text
 		c.report.Notify(n)
 	}
 }
 
 // isNewNotice remembers a notice, and reports whether it was not emitted before.
 func (c *Controller) isNewNotice(key workload.Key, n notice.Notice) bool {
-	known := false
+	return c.isFirst(key, given{about: n.About.UID, reason: n.Reason, text: n.Text})
+}
+
+// isFirst remembers what is emitted, and reports whether it was not emitted before.
+func (c *Controller) isFirst(key workload.Key, g given) (first bool) {
 	c.with(key, func(r *record) {
-		for g := r.given; g != nil; g = g.next {
-			known = known || g.about == n.About.UID && g.reason == n.Reason && g.text == n.Text
-		}
-		if !known {
-			r.given = &given{n.About.UID, n.Reason, n.Text, r.given}
+		if first = !r.given.has(g); first {
+			g.next = r.given
+			r.given = &g
 		}
 	})
-	return !known
+	return first
+}
+
+// isLatest is isFirst for what is emitted again when a later text has replaced it.
+func (c *Controller) isLatest(key workload.Key, g given) bool {
+	if c.recordOf(key).given.has(g) {
+		return false
+	}
+	c.withdraw(key, g.reason)
+	return c.isFirst(key, g)
+}
+
+func (g *given) has(other given) bool {
+	for ; g != nil; g = g.next {
+		if g.about == other.about && g.reason == other.reason && g.text == other.text {
+			return true
+		}
+	}
+	return false
 }
 
 // withdraw forgets the notices of one reason, because they are no longer true.

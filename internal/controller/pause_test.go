@@ -89,7 +89,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	r := paused(t)
 	next := newStage(t)
 	next.server, next.clock = r.server, r.clock
-	next.Controller = New(r.opts, next, next.clock, r.log, r.report)
+	next.Controller = New(r.opts, next, next.clock, r.log, r.report, r.counter)
 	next.installation.Installed, r.stage = r.installation.Installed, next
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {

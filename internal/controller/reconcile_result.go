@@ -61,6 +61,9 @@ const (
 	SkippedOther Skipped = "other_installation"
 	// SkippedReverted means that another client removes every mark, so Reroll has stopped trying.
 	SkippedReverted Skipped = "reverted"
+	// SkippedKeys means that only keys changed that do not count for the workload, so that it was not
+	// reconciled.
+	SkippedKeys Skipped = "other_keys"
 	// SkippedDryRun means that the controller only reported the reload.
 	SkippedDryRun Skipped = "dry_run"
 )
@@ -70,12 +73,12 @@ func Results() []Result { return []Result{Succeeded, Requeued, Erred} }
 
 // SkipReasons are all reasons.
 func SkipReasons() []Skipped {
-	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedOther, SkippedReverted, SkippedDryRun}
+	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedOther, SkippedReverted, SkippedKeys, SkippedDryRun}
 }
 
 func (c *Controller) countReconciliation(key workload.Key, began time.Time, l Reconciliation) {
 	l.Kind, l.Took = key.Kind, c.clock.Since(began)
-	c.report.Reconciled(l)
+	c.counter.Reconciled(l)
 }
 
 func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.Result) Reconciliation {

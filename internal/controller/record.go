@@ -21,7 +21,7 @@ type record struct {
 	// refused counts the writes in a row that failed, by their weight.
 	refused int
 	// restored is when Reroll wrote the ledger back after another client had removed it.
-	restored restored
+	restored time.Time
 	// awaitsSince is since when Reroll waits for a rollout whose end shows whether Pods are out of
 	// date.
 	awaitsSince time.Time
@@ -30,14 +30,14 @@ type record struct {
 
 	// tracking is the latest reload until its rollout has ended.
 	tracking *tracked
+	// available is since when a workload has been available that rolls in waves.
+	available available
 	// others is a rollout by another client that may leave Pods with the previous data, until the
 	// status shows whether it does.
 	others *othersRollout
 	// resumed is a pause that Reroll has ended.
 	resumed *ended
 
-	// dryRun is, in a dry run, the ledger that would have been written.
-	dryRun string
 	// accepted is a notification that the receiver accepted and that no ledger contains yet.
 	accepted accepted
 	// newcomer reports that the annotations of the workload changed while the controller ran, and
@@ -45,6 +45,9 @@ type record struct {
 	newcomer *newcomer
 	// missing are the sources that the workload lacks; nil if it lacks none.
 	missing *missing
+	// asks are the sources of other namespaces that it names and that do not allow it; nil if there
+	// are none.
+	asks *missing
 	// awaits is the closed gate that a reload of the workload waits for.
 	awaits awaitedGate
 	// asked is the latest request for approval that was reported.

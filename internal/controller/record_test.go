@@ -71,9 +71,9 @@ func TestAnEmptyRecordIsDeleted(t *testing.T) {
 		if r.conflicted {
 			t.Error("the record of one workload is that of another")
 		}
-		r.dryRun = "ledger"
+		r.refused = 3
 	})
-	if !c.recordOf(one).conflicted || c.recordOf(one).dryRun != "" || c.recordOf(other).dryRun != "ledger" {
+	if !c.recordOf(one).conflicted || c.recordOf(one).refused != 0 || c.recordOf(other).refused != 3 {
 		t.Errorf("kept are %+v and %+v", c.recordOf(one), c.recordOf(other))
 	}
 	c.with(one, func(r *record) { r.conflicted = false })

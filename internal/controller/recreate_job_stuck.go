@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,6 +22,18 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	if c.jobs.unreadable(job, why) {
 		c.queue.Add(jobKey(job.Namespace, job.Name), 0, 0)
 	}
+}
+
+// reconcileJob continues the recreation of a Job, leaves a Job that waits for its user, and
+// otherwise reconciles the Job as any other workload.
+func (c *Controller) reconcileJob(ctx context.Context, key workload.Key) workqueue.Result {
+	if r, done := c.continueRecreating(ctx, key); done {
+		return r
+	}
+	if r, done := c.leaveStuck(key); done {
+		return r
+	}
+	return c.reconcile(ctx, key)
 }
 
 // leaveStuck notifies the user of a copy that cannot be used. It returns false for Jobs that can be

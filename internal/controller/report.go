@@ -11,7 +11,6 @@ import (
 
 // Report receives what users read in the log, in events and in alerts. Its methods must not block.
 type Report interface {
-	Counter
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *workload.Workload, d reload.Decision, took time.Duration)
 	// Rolled is called when no Pod from before a reload remains.
@@ -26,21 +25,19 @@ type Report interface {
 	// Failed is called when a write failed that will be retried. Again reports whether the try
 	// before failed, too.
 	Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
-	// LedgerTaken is called when a ledger was removed or reverted again so soon that Reroll keeps
-	// it only in memory.
-	LedgerTaken(w *workload.Workload, lastWritten time.Time)
-	// Undecided is called when nothing shows whether some Secrets of a workload changed.
-	Undecided(w *workload.Workload, secrets int)
 	// Notify is called with all other notices for the users of one object.
 	Notify(n notice.Notice)
 }
 
-// Counter receives what only metrics show.
+// Counter receives what metrics show. Its methods must not block.
 type Counter interface {
 	// Seen is called for each received object, and Processed when the state contains it and the
 	// affected workloads are queued.
 	Seen(event, resource string)
 	Processed(event, resource string)
+	// Spared is called with how many workloads are not reconciled because none of the keys that
+	// changed counts for them.
+	Spared(workloads int)
 	// WatchFailed is called when a watch or a list fails and will be retried.
 	WatchFailed()
 	// Queued is called when a workload is queued, and Waited when a worker takes it, with how long
@@ -49,4 +46,9 @@ type Counter interface {
 	Waited(late time.Duration)
 	// Reconciled is called after each reconciliation.
 	Reconciled(Reconciliation)
+	// LedgerTaken is called when a ledger was removed or reverted again so soon that Reroll keeps
+	// it only in memory.
+	LedgerTaken()
+	// Undecided is called when nothing shows whether some Secrets of a workload changed.
+	Undecided(secrets int)
 }

@@ -21,13 +21,15 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 	f := c.recordOf(key).tracking
 	w, there := c.state.Workload(key)
 	switch {
+	case f == nil && there && c.asksAvailable(key):
+		return c.listAvailable(ctx, &w)
 	case f == nil:
-		return workqueue.Pending()
+		return workqueue.Finished()
 	case there && c.isStale(&w):
 		return workqueue.WaitFor(watchAgain)
 	case !there, !f.MarksInPlace(&w), c.leavesOut(&w):
 		c.stopTracking(key, f)
-		return workqueue.Pending()
+		return workqueue.Finished()
 	case !c.leads():
 		return workqueue.WaitFor(leadAgain)
 	}
@@ -98,6 +100,9 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	took := now.Sub(f.since)
 	o.AlreadyReported = len(f.reported) > 0
 	c.mu.Unlock()
+	if ended && c.fleets.some.Load() {
+		c.noteAvailable(w, rollout.AvailableSince(w, pods))
+	}
 	switch {
 	case ended:
 		// The previous leader has reported rollouts that ended before this replica began.

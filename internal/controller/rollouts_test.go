@@ -242,6 +242,21 @@ func TestAFailedListOfPodsIsRetried(t *testing.T) {
 	}
 }
 
+func TestADeletedWorkloadLeavesNoRetries(t *testing.T) {
+	r := newRoad(t)
+	r.refuses = errors.New("not now")
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	if r.rollouts.TriesOf(named("web")) == 0 {
+		t.Fatal("listing the Pods did not fail")
+	}
+	r.deployments().del(inShop("web"), "")
+	r.play(workqueue.LastRetry)
+	if tries := r.rollouts.TriesOf(named("web")); tries != 0 {
+		t.Errorf("a new workload of the name begins with %d tries", tries)
+	}
+}
+
 func TestWhatEndsBeforeItsEnd(t *testing.T) {
 	for about, end := range map[string]func(*road){
 		"the workload is deleted": func(r *road) { r.deployments().del(inShop("web"), "") },

@@ -90,9 +90,9 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 // definitions receive the objects of the classes, whose annotations select the workloads that they
 // concern.
 func (c *Controller) definitions(namespace string) *handler {
-	gone := func(key source.Key) {
-		if class, ok := c.classes.known[key]; ok && class.Undefine() {
-			c.putClass(class, nil, false)
+	gone := func(key source.Key, version uint64, live bool) {
+		if class, ok := c.classes.known[key]; ok && class.Undefine(version) {
+			c.putClass(class, nil, live)
 		}
 		c.dropUnknown(key)
 	}
@@ -100,11 +100,11 @@ func (c *Controller) definitions(namespace string) *handler {
 		return source.Key{Kind: source.SecretProviderClass, Namespace: name.Namespace, Name: name.Name}
 	}
 	h := &handler{
-		del: func(name types.NamespacedName, _ string) {
+		del: func(name types.NamespacedName, resourceVersion string) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
 			c.dropSourceNotices(source.SecretProviderClass, is(name))
-			gone(keyOf(name))
+			gone(keyOf(name), state.VersionOf(resourceVersion), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
@@ -113,7 +113,7 @@ func (c *Controller) definitions(namespace string) *handler {
 			c.dropSourceNotices(source.SecretProviderClass, absent)
 			for key := range c.classes.known {
 				if absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) {
-					gone(key)
+					gone(key, 0, false)
 				}
 			}
 		},

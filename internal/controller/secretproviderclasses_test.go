@@ -7,7 +7,61 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
+
+func readYAML(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// A class that is deleted is no longer ignored, and keeps the data that Pods report. If the version
+// of the deletion were unknown, the data would seem to be later than the opt-in, and Pods that
+// started with another version of an object would be rolled. If data that arrived first counted as
+// earlier, a rotation would be lost.
+func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
+	s := newStage(t)
+	web := workload.Workload{
+		Key: named("web"), UID: "1", ResourceVersion: "2", References: []workload.Reference{{Key: source.LocalKey{Kind: source.SecretProviderClass, Name: "vault"}}},
+	}
+	web.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().Auto: "true"}, nil, annotations.DefaultNames())
+	s.state.PutWorkload(web, true)
+	reports := s.classReports("")
+	report := func(resourceVersion, objectVersion string) {
+		reports.put(readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '"+resourceVersion+"'}, status: {podName: web-1, secretProviderClassName: vault, objects: [{id: a, version: "+objectVersion+"}]}}"), true)
+	}
+	report("7", "v1")
+	classes := s.definitions("")
+	ignored := func(resourceVersion string) *unstructured.Unstructured {
+		return readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClass, metadata: {namespace: shop, name: vault, resourceVersion: '"+resourceVersion+"', annotations: {"+annotations.DefaultNames().Ignore+": 'true'}}}")
+	}
+	classes.put(ignored("8"), true)
+	if f, _ := s.state.Facts(web.Key); len(f.Concerns) != 0 {
+		t.Fatalf("ignored, and it concerns the workload: %+v", f.Concerns)
+	}
+	check := func(content uint64) {
+		t.Helper()
+		f, _ := s.state.Facts(web.Key)
+		if len(f.Concerns) != 1 || f.Concerns[0].Seen.Annotations != 9 || f.Concerns[0].Seen.Content != content {
+			t.Errorf("deleted in version 9, with data from version %d: %+v", content, f.Concerns)
+		}
+	}
+	classes.del(inShop("vault"), "9")
+	check(7)
+	classes.put(ignored("10"), true)
+	report("12", "v2")
+	classes.put(ignored("13"), true)
+	classes.del(inShop("vault"), "9")
+	check(12)
+}
 
 // Its CustomResourceDefinition does not hold everybody to what a status should be. What cannot be
 // read counts as nothing, and takes nothing else with it.
@@ -39,20 +93,13 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 		"an object that is there twice": {head + named + ", objects: [{id: a, version: v1}, {id: a, version: v2}]}}", "vault", map[string]string{"a": "v2"}},
 	} {
 		t.Run(about, func(t *testing.T) {
-			read := func(text string) *unstructured.Unstructured {
-				o := &unstructured.Unstructured{}
-				if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-					t.Fatal(err)
-				}
-				return o
-			}
-			o := read(tc.text)
+			o := readYAML(t, tc.text)
 			if r, _ := classReport(o); r.Class.Name != tc.class || !maps.Equal(r.Objects, tc.objects) {
 				t.Errorf("it is of %q, and has %v", r.Class.Name, r.Objects)
 			}
 			// From a snapshot and from the watch, over what was right before, and gone.
 			s := newStage(t)
-			reports, right := s.classReports(""), read(head+named+", objects: [{id: a, version: v1}]}}")
+			reports, right := s.classReports(""), readYAML(t, head+named+", objects: [{id: a, version: v1}]}}")
 			for _, live := range []bool{false, true} {
 				reports.put(right, live)
 				reports.put(o, live)

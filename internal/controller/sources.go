@@ -20,7 +20,7 @@ import (
 func SourcePermissions(settings *rules.Settings) []permissions.Permission {
 	var all []permissions.Permission
 	for _, k := range kubeapi.SourceKinds() {
-		if settings.ReadsSource(k.Kind) {
+		if settings.ReadsSource(k.Kind) && !k.Kind.ClusterScoped() {
 			all = append(all, permissions.To(k.Resource.Resource.Group, k.Resource.Resource.Resource, "list", "watch")...)
 		}
 	}
@@ -31,7 +31,7 @@ func (c *Controller) sourceFeeds() []feed {
 	var feeds []feed
 	for _, ns := range c.opts.Watched() {
 		for _, k := range kubeapi.SourceKinds() {
-			if !c.opts.ReadsSource(k.Kind) {
+			if !c.opts.ReadsSource(k.Kind) || k.Kind.ClusterScoped() {
 				continue
 			}
 			watched := k.In(ns)
@@ -39,7 +39,7 @@ func (c *Controller) sourceFeeds() []feed {
 			feeds = append(feeds, c.feed(watched, c.sources(k, ns)))
 		}
 	}
-	return feeds
+	return append(feeds, c.trustBundleFeeds()...)
 }
 
 func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *handler {
@@ -69,7 +69,9 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *handler {
 		if h.isChange(live) {
 			c.notifyOfSource(&src)
 		}
-		c.enqueueAll(c.state.PutSource(src, live), live)
+		concerned, spared := c.state.ReceiveSource(src, live)
+		c.counter.Spared(spared)
+		c.enqueueAll(concerned, live)
 	}
 	return h
 }

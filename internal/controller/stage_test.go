@@ -55,6 +55,10 @@ type stage struct {
 	late        []time.Duration
 	says        []string
 	alerts      int
+	// events are those of the cluster that have the name of what they are about, with their times.
+	// Given are those of them that this controller has emitted.
+	events map[string]time.Time
+	given  map[string]bool
 	// namespaces counts the versions of the namespace.
 	namespaces int
 }
@@ -126,9 +130,9 @@ func (s *stage) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patc
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
+	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}, events: map[string]time.Time{}, given: map[string]bool{}}
 	s.Controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
-		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
+		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s}, stageReport{stage: s})
 	s.installation.Installed = now.Add(-time.Hour)
 	return s
 }
@@ -141,7 +145,7 @@ func (s *stage) play(within time.Duration) {
 		}
 		key, wait, ok := s.queue.Pop()
 		if ok {
-			s.queue.Finish(key, s.reconcile(s.Context(), key))
+			s.queue.Finish(key, s.reconcileKey(s.Context(), key))
 			continue
 		}
 		key, later, ok := s.rollouts.Pop()

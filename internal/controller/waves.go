@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"iter"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,16 +20,22 @@ import (
 type fleets struct {
 	// mu guards the fleets. Controller.mu has the order of the locks.
 	mu sync.Mutex
-	// of are the fleets by the namespace and then by the source.
+	// of are the fleets by the namespace of the workloads and then by the source. A source without a
+	// namespace has a fleet in each: a tenant must not hold up the workloads of the others.
 	of map[string]map[source.Key]*fleet
 	// some reports whether there are any.
 	some atomic.Bool
 }
 
+// in iterates over the fleets of a namespace. They may be dropped meanwhile.
+func (f *fleets) in(namespace string) iter.Seq[*fleet] { return maps.Values(f.of[namespace]) }
+
 // fleet is a fleet with the source that it was built for.
 type fleet struct {
 	*gate.Fleet
 	source source.Source
+	// namespace is that of its workloads.
+	namespace string
 	// stopped reports whether workloads know that no further one starts.
 	stopped bool
 }
@@ -60,22 +68,26 @@ func (c *Controller) checkGatesOf(facts *reload.Facts, d *reload.Decision) gate.
 func (c *Controller) findFleet(facts *reload.Facts) gate.Find {
 	return func(changed *reload.Concern) *gate.Fleet {
 		src := changed.Source
+		if src.Key.IsForeign() {
+			return nil // its waves are those of its own namespace
+		}
 		if now, ok := c.state.Source(src.Key); ok {
 			src = now // the facts may be older
 		}
-		settings := gate.SettingsOf(&src, facts.Defaults.Waves(), facts.Waves)
-		known := c.fleets.of[src.Key.Namespace][src.Key]
+		settings := gate.SettingsOf(&src, facts.DefaultWaves(src.Key), facts.Waves)
+		ns := facts.Workload.Key.Namespace
+		known := c.fleets.of[ns][src.Key]
 		switch {
 		case known != nil && known.Fits(&src, settings):
 			if _, in := known.Member(facts.Workload.Key); !in {
 				c.updateMember(known, facts.Workload.Key, gate.Member{})
 			}
-		case settings.RollingBy == "" && !c.state.HasWaves(src.Key.Namespace):
+		case settings.RollingBy == "" && !c.state.HasWaves(ns):
 			c.dropFleet(known)
 			return nil
 		default:
 			c.dropFleet(known)
-			known = c.buildFleet(src, settings, known)
+			known = c.buildFleet(src, ns, settings, known)
 		}
 		if !known.Limits() {
 			return nil
@@ -84,11 +96,12 @@ func (c *Controller) findFleet(facts *reload.Facts) gate.Find {
 	}
 }
 
-// buildFleet builds a fleet. Before is the one in whose place it is, and nil if there was none.
-func (c *Controller) buildFleet(src source.Source, settings gate.Settings, before *fleet) *fleet {
-	built := &fleet{Fleet: gate.NewFleet(&src, settings), source: src}
+// buildFleet builds the fleet of a source in a namespace. Before is the one in whose place it is, and
+// nil if there was none.
+func (c *Controller) buildFleet(src source.Source, namespace string, settings gate.Settings, before *fleet) *fleet {
+	built := &fleet{Fleet: gate.NewFleet(&src, settings), source: src, namespace: namespace}
 	same := before != nil && before.source.Digest == src.Digest
-	for _, key := range c.state.Candidates(src.Key) {
+	for _, key := range c.state.CandidatesIn(namespace, src.Key) {
 		var known gate.Member
 		if same {
 			known, _ = before.Member(key)
@@ -99,13 +112,13 @@ func (c *Controller) buildFleet(src source.Source, settings gate.Settings, befor
 		built.Inherit(before.Fleet)
 	}
 	built.stopped = built.Stopped()
-	if built.stopped {
+	if built.stopped && (!same || !before.stopped) {
 		c.notifyStopped(built)
 	}
-	of := c.fleets.of[src.Key.Namespace]
+	of := c.fleets.of[namespace]
 	if of == nil {
 		of = map[source.Key]*fleet{}
-		c.fleets.of[src.Key.Namespace] = of
+		c.fleets.of[namespace] = of
 	}
 	of[src.Key] = built
 	c.fleets.some.Store(true)
@@ -117,7 +130,7 @@ func (c *Controller) dropFleet(f *fleet) {
 	if f == nil {
 		return
 	}
-	ns := f.source.Key.Namespace
+	ns := f.namespace
 	c.askAgain(f)
 	delete(c.fleets.of[ns], f.source.Key)
 	if len(c.fleets.of[ns]) == 0 {
@@ -128,7 +141,7 @@ func (c *Controller) dropFleet(f *fleet) {
 
 func (c *Controller) askAgain(f *fleet) {
 	var others []*gate.Fleet
-	for _, other := range c.fleets.of[f.source.Key.Namespace] {
+	for other := range c.fleets.in(f.namespace) {
 		others = append(others, other.Fleet)
 	}
 	for _, key := range f.Again(others) {
@@ -148,6 +161,9 @@ func (c *Controller) updateMember(f *fleet, key workload.Key, before gate.Member
 	c.opts.Complete(&facts, c.installation, now)
 	m := gate.MemberOf(&facts, &f.source, f.Settings(), c.trackedOf(key), before)
 	f.Put(key, m)
+	if m.Asks {
+		c.rollouts.Add(key, 0, 0)
+	}
 	if !m.Due.IsZero() {
 		c.rollouts.Later(key, max(m.Due.Sub(now), time.Millisecond))
 	}
@@ -159,9 +175,11 @@ func (c *Controller) trackedOf(key workload.Key) gate.Tracked {
 	defer c.mu.Unlock()
 	r, known := c.records[key]
 	if !known {
-		return gate.Tracked{}
+		return gate.Tracked{Lists: true}
 	}
 	t := gate.Tracked{Refused: r.refused >= refusedOften}
+	w, _ := c.state.Workload(key)
+	t.Available, t.Lists = r.available.of(&w)
 	if f := r.tracking; f != nil {
 		t.Following, t.Unsure, t.Unlisted, t.Late, t.Cause = true, f.resumed, f.unlisted >= unlistedOften, f.exceeded, f.cause
 	}
@@ -181,7 +199,7 @@ func (c *Controller) updateFleets(key workload.Key) {
 	}
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	for _, f := range c.fleets.of[key.Namespace] {
+	for f := range c.fleets.in(key.Namespace) {
 		before, _ := f.Member(key)
 		c.updateMember(f, key, before)
 	}
@@ -206,7 +224,7 @@ func (c *Controller) leaveGates(key workload.Key) {
 	unanswered := c.judging.unanswered(key)
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	for _, f := range c.fleets.of[key.Namespace] {
+	for f := range c.fleets.in(key.Namespace) {
 		before, _ := f.Member(key)
 		c.updateMember(f, key, before)
 		switch {
@@ -222,7 +240,7 @@ func (c *Controller) leaveGates(key workload.Key) {
 // moveFleets queues the workloads of a namespace that may start now, and all that wait if failures
 // have stopped them, or do no longer.
 func (c *Controller) moveFleets(namespace string) {
-	for _, f := range c.fleets.of[namespace] {
+	for f := range c.fleets.in(namespace) {
 		if stopped := f.Stopped(); stopped != f.stopped {
 			f.stopped = stopped
 			c.askAgain(f)
@@ -242,17 +260,20 @@ func (c *Controller) moveFleets(namespace string) {
 
 // notifyStopped emits on a source that its data is not rolled any further.
 func (c *Controller) notifyStopped(f *fleet) {
-	if f.Needed() {
-		c.report.Notify(notice.Stopped(&f.source, f.WhyStopped()))
+	if !f.Needed() {
+		return
 	}
+	n := notice.Stopped(&f.source, f.WhyStopped())
+	n.Once = f.namespace + " " + f.source.Digest.String()
+	c.report.Notify(n)
 }
 
 // notifyWaits emits on a workload that it is not rolled because others failed, once each time.
-func (c *Controller) notifyWaits(w *workload.Workload, answer gate.Answer) {
+func (c *Controller) notifyWaits(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
 	if answer.Stopped {
 		if c.recordOf(w.Key).awaits.stopped != answer.Source {
-			c.report.Notify(notice.HeldByWaves(w, answer.Source, answer.Why))
+			c.notifyWait(d, answer, notice.HeldByWaves(w, answer.Source, answer.Why))
 		}
 	}
 }
@@ -262,13 +283,13 @@ func (c *Controller) notifyWaits(w *workload.Workload, answer gate.Answer) {
 func (c *Controller) StoppedSources() int {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	n := 0
+	stopped := map[source.Key]struct{}{}
 	for _, of := range c.fleets.of {
-		for _, f := range of {
+		for key, f := range of {
 			if f.Stopped() && f.Needed() {
-				n++
+				stopped[key] = struct{}{}
 			}
 		}
 	}
-	return n
+	return len(stopped)
 }

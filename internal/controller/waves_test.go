@@ -86,7 +86,7 @@ func (s *waveStage) roll(name string, ends bool) {
 			d.Status.Replicas = 2
 			d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: d.Spec.Template.Spec, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: d.Spec.Template.Annotations}, Spec: d.Spec.Template.Spec, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}}
 		s.running = []rollout.Pod{rollout.ReadPod(pod, annotations.DefaultNames())}
 		if !ends {

@@ -25,7 +25,7 @@ func whenOpen(answer gate.Answer, now time.Time) error {
 	case byClock:
 		return retryAfter(min(until.Sub(now), gateAgain))
 	case answer.Until.IsZero():
-		return errLater // another workload has to come to its end first
+		return errLater // another workload has to finish first
 	default:
 		return retryAfter(answer.Until.Sub(now))
 	}
@@ -43,5 +43,5 @@ func (c *Controller) notifyClosed(w *workload.Workload, d *reload.Decision, answ
 	if !answer.Until.IsZero() {
 		opens = answer.When(time.UTC)
 	}
-	c.report.Notify(notice.HeldByClock(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why, opens))
+	c.notifyWait(d, answer, notice.HeldByClock(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why, opens))
 }

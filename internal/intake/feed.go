@@ -36,8 +36,9 @@ type Handler interface {
 	// matches.
 	Delete(obj runtime.Object)
 	// SnapshotComplete reports that all objects of a complete snapshot were put, so that no others
-	// exist. Objects from a snapshot that failed halfway stay valid, but prove no absence.
-	SnapshotComplete(names map[types.NamespacedName]struct{})
+	// exist at its version. Objects from a snapshot that failed halfway stay valid, but prove no
+	// absence.
+	SnapshotComplete(names map[types.NamespacedName]struct{}, version string)
 }
 
 // Feed keeps a Handler up to date with one resource, in one namespace or in all.

@@ -77,7 +77,7 @@ func (s *scale) Put(_ apiwatch.EventType, obj kruntime.Object, _ bool) {
 
 func (s *scale) Delete(kruntime.Object) { s.t.Error("nothing was deleted") }
 
-func (s *scale) SnapshotComplete(map[types.NamespacedName]struct{}) { s.done() }
+func (s *scale) SnapshotComplete(map[types.NamespacedName]struct{}, string) { s.done() }
 
 // held is what the heap holds when all garbage is gone.
 func held() uint64 {

@@ -147,7 +147,7 @@ func (s *script) Put(change watch.EventType, obj runtime.Object, live bool) {
 
 func (s *script) Delete(obj runtime.Object) { s.note("gone " + name(obj)) }
 
-func (s *script) SnapshotComplete(names map[types.NamespacedName]struct{}) {
+func (s *script) SnapshotComplete(names map[types.NamespacedName]struct{}, _ string) {
 	line := "whole"
 	for _, n := range slices.Sorted(maps.Keys(byText(names))) {
 		line += " " + n

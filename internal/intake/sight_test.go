@@ -190,7 +190,7 @@ func (s *sight) Put(_ watch.EventType, obj runtime.Object, live bool) {
 
 func (s *sight) Delete(obj runtime.Object) { s.note("gone " + obj.(*corev1.Secret).Name) }
 
-func (s *sight) SnapshotComplete(names map[types.NamespacedName]struct{}) {
+func (s *sight) SnapshotComplete(names map[types.NamespacedName]struct{}, _ string) {
 	line := "whole"
 	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) }) {
 		line += " " + name.Name

@@ -124,7 +124,7 @@ func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) 
 	if version == "" || version == "0" {
 		return errors.New("the snapshot has no resourceVersion from which to watch")
 	}
-	f.Handler.SnapshotComplete(seen)
+	f.Handler.SnapshotComplete(seen, version)
 	f.last, f.refusals, f.cuts = version, 0, 0
 	return nil
 }

@@ -39,6 +39,9 @@ type Watched struct {
 	// Required reports that the user has chosen to watch it. Otherwise it is watched only if there
 	// is permission to.
 	Required bool
+	// Older are versions of the group to use if the API server does not serve the kind in the version
+	// of the resource, the newest first.
+	Older []string
 	// FieldSelector and LabelSelector are applied by the API server.
 	FieldSelector, LabelSelector string
 	NewList                      func() runtime.Object
@@ -64,6 +67,9 @@ type Client struct {
 // Open returns how a resource is listed and watched: as protobuf for kinds with a Go type, as JSON
 // for custom kinds.
 func (c Client) Open(w Watched) intake.Opener {
+	if w.Custom && len(w.Older) > 0 {
+		return inVersions(w, c)
+	}
 	if w.Custom {
 		return served{w, c}
 	}
@@ -111,6 +117,16 @@ func (c Client) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, pa
 		Namespace(key.Namespace).Resource(plural).Name(key.Name).
 		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: workload.FieldManager}, clientset.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
+}
+
+// JSON returns a workload as the API server sends it in JSON, with the fields that no type of this
+// version has.
+func (c Client) JSON(ctx context.Context, kind kinds.Kind, key workload.Key) ([]byte, error) {
+	client, plural, err := c.of(kind, key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get().Namespace(key.Namespace).Resource(plural).Name(key.Name).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
 }
 
 // of returns the client and the plural of a kind.

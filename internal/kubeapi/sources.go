@@ -19,9 +19,12 @@ type SourceKind struct {
 	Read func(obj runtime.Object, key digest.Key, names annotations.Names) (source.Source, bool)
 }
 
-// In is the resource in a namespace, or in all.
+// In is the resource in a namespace, or in all. A kind without a namespace is read whole.
 func (k SourceKind) In(namespace string) Watched {
 	w := k.Resource
+	if k.Kind.ClusterScoped() {
+		return w
+	}
 	w.Namespace = namespace
 	return w
 }
@@ -54,6 +57,7 @@ func SourceKinds() []SourceKind {
 				return source.FromSecret(secret, key, names), ok
 			},
 		},
+		trustBundles(),
 	}
 }
 

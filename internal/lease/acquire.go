@@ -24,6 +24,9 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	)
 	for {
 		holder, err := h.try(ctx, &seen)
+		if err == nil {
+			h.see(holder)
+		}
 		switch {
 		case ctx.Err() != nil && holder != h.opts.Identity:
 			return ctx.Err()

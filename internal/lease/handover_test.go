@@ -199,7 +199,7 @@ func TestTheLeaseIsRenewedUntilItIsReleased(t *testing.T) {
 	p := newPlace(t)
 	ctx, terminate := context.WithCancel(p.ctx)
 	i := p.instance("first", as{})
-	if err := i.Acquire(ctx); err != nil {
+	if err := i.acquire(ctx); err != nil {
 		t.Fatal(err)
 	}
 	i.rests()

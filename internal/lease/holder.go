@@ -70,10 +70,12 @@ type Holder struct {
 	lost    chan struct{}
 	stop    context.CancelFunc // ends the renewals; nil before the first one
 	stopped chan struct{}      // closed when the renewals have ended
+	leader  leader
 
 	mu      sync.Mutex
 	holding bool
 	renewed time.Time // the start of the last successful renewal
+	seen    string    // the identity that held the lease when it was last read or written
 	why     error     // why the lease was lost
 }
 

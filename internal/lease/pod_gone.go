@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,21 +23,21 @@ func (h *Holder) gone(ctx context.Context, holder string) bool {
 	}
 	ctx, cancel := h.bounded(ctx)
 	defer cancel()
-	here, err := h.isPod(ctx, h.opts.Identity)
-	if err != nil || !here {
+	here, err := h.pod(ctx, h.opts.Identity)
+	if err != nil || here == nil {
 		return false
 	}
-	there, err := h.isPod(ctx, holder)
-	return err == nil && !there
+	there, err := h.pod(ctx, holder)
+	return err == nil && there == nil
 }
 
-// isPod also counts a terminating Pod, because its container may still run. It lists Pods, because
-// the role grants list and not get.
-func (h *Holder) isPod(ctx context.Context, name string) (bool, error) {
+// pod returns a Pod of this namespace, or nil if there is none. It also returns a terminating Pod,
+// because its container may still run. It lists Pods, because the role grants list and not get.
+func (h *Holder) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	pods, err := h.client.Pods(h.opts.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})
-	if err != nil {
-		return false, err
+	if err != nil || len(pods.Items) == 0 {
+		return nil, err
 	}
-	return len(pods.Items) > 0, nil
+	return &pods.Items[0], nil
 }

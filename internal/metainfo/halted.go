@@ -52,16 +52,16 @@ func ReadAccepted(cm *corev1.ConfigMap) int64 {
 	return at
 }
 
-// Accepted reads what a user accepted.
-func Accepted(ctx context.Context, client clientset.Interface, info Info) (int64, error) {
+// Published reads what an earlier controller wrote, and what a user accepted.
+func Published(ctx context.Context, client clientset.Interface, info Info) (h Halted, accepted int64, err error) {
 	cm, err := client.ConfigMaps(info.Namespace).Get(ctx, Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return 0, nil
+		return Halted{}, 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read ConfigMap %s/%s: %w", info.Namespace, Name, err)
+		return Halted{}, 0, fmt.Errorf("read ConfigMap %s/%s: %w", info.Namespace, Name, err)
 	}
-	return ReadAccepted(cm), nil
+	return ReadHalted(cm), ReadAccepted(cm), nil
 }
 
 // WriteHalted writes where no reload starts, if that is not written already. It returns what a user

@@ -31,6 +31,9 @@ func TestAHaltIsWrittenOnceAndKeepsWhatAUserAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if h, at, err := Published(t.Context(), clientsettest.Adapt(client), info); at != 1700000000 || err != nil || h.Is() != tc.publish.Is() {
+			t.Errorf("%s: published is %+v, accepted until %d, %v", tc.about, h, at, err)
+		}
 		if diff := cmp.Diff(tc.publish, ReadHalted(cm)); diff != "" || cm.Annotations["other"] != "kept" {
 			t.Errorf("%s: %s", tc.about, diff)
 		}
@@ -48,8 +51,8 @@ func TestAHaltIsWrittenOnceAndKeepsWhatAUserAccepted(t *testing.T) {
 
 func TestWithoutTheConfigMapNothingIsAcceptedOrWritten(t *testing.T) {
 	client := clientsettest.Adapt(fake.NewClientset())
-	if at, err := Accepted(t.Context(), client, Info{Namespace: "reroll"}); at != 0 || err != nil {
-		t.Errorf("accepted until %d, %v", at, err)
+	if h, at, err := Published(t.Context(), client, Info{Namespace: "reroll"}); h.Is() || at != 0 || err != nil {
+		t.Errorf("published is %+v, accepted until %d, %v", h, at, err)
 	}
 	if at, err := WriteHalted(t.Context(), client, Info{Namespace: "reroll"}, Halted{All: true}); at != 0 || err != nil {
 		t.Errorf("accepted until %d, %v", at, err)

@@ -121,6 +121,15 @@ func (i Info) configMap() (*corev1.ConfigMap, error) {
 	return cm, nil
 }
 
+// Version returns the version of the controller, or empty if the ConfigMap does not have it.
+func Version(info *corev1.ConfigMap) string {
+	var known buildInfo
+	if json.Unmarshal([]byte(info.Data["buildInfo"]), &known) != nil {
+		return ""
+	}
+	return known.ReleaseVersion
+}
+
 // empty is the ConfigMap without anything in it.
 func (i Info) empty() *corev1.ConfigMap {
 	return &corev1.ConfigMap{

@@ -2,16 +2,17 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
@@ -52,18 +53,26 @@ type Events struct {
 	clock    clock.Clock
 	log      *slog.Logger
 	instance string
-	pending  [publishers]chan *eventsv1.Event
+	pending  [publishers]chan pendingEvent
+	once     onceNames
 	// failed is called for each event that was not published.
 	failed func()
 	// writing reports whether workloads are being written.
 	writing func() bool
 }
 
+// pendingEvent is an event that was not published yet. Then is called once it was, or cannot be, but
+// not if it has the name of an event that an earlier controller emitted.
+type pendingEvent struct {
+	*eventsv1.Event
+	then func()
+}
+
 // NewEvents returns events that are published under the name of this replica.
 func NewEvents(client clientset.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {
-		e.pending[i] = make(chan *eventsv1.Event, maxPending)
+		e.pending[i] = make(chan pendingEvent, maxPending)
 	}
 	return e
 }
@@ -102,7 +111,7 @@ func flushing(stop <-chan struct{}, flush time.Duration) (context.Context, conte
 	return ctx, cancel
 }
 
-func (e *Events) publishAll(ctx context.Context, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
+func (e *Events) publishAll(ctx context.Context, pending <-chan pendingEvent, stop <-chan struct{}) {
 	for {
 		select {
 		case event := <-pending:
@@ -128,7 +137,7 @@ const maxEventDelay = 10 * time.Second
 // giveWay waits while workloads are being written, unless the event is old or so many wait that
 // some could be dropped. An edit of a source that a thousand workloads use causes as many events,
 // and the rollouts matter more to its user.
-func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
+func (e *Events) giveWay(event pendingEvent, pending <-chan pendingEvent, stop <-chan struct{}) {
 	const retryAfterWrites = 20 * time.Millisecond
 	for e.writing() && e.clock.Since(event.EventTime.Time) < maxEventDelay && len(pending) < maxPending/2 {
 		select {
@@ -144,33 +153,53 @@ const ReportingController = "reroll"
 
 // create tries once, for a bounded time, because events about other objects wait behind one that
 // hangs.
-func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
+func (e *Events) create(ctx context.Context, event pendingEvent) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	if _, err := e.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+	_, err := e.client.Events(event.Namespace).Create(ctx, event.Event, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return
+	}
+	if err != nil {
 		e.failed()
 		e.log.Warn("an event could not be emitted", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
 	}
+	event.then()
 }
 
+// publish emits an event about an object.
 func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string) {
+	e.add(about, kind, reason, note, "", func() {})
+}
+
+// publishOnce emits an event, and calls a function then. Once identifies the event, so that
+// controllers that follow each other emit it only once as long as it exists.
+func (e *Events) publishOnce(about corev1.ObjectReference, kind, reason, note, once string, then func()) {
+	e.add(about, kind, reason, note, e.once.name(about.UID, reason, once), then)
+}
+
+func (e *Events) add(about corev1.ObjectReference, kind, reason, note, name string, then func()) {
 	now := e.clock.Now()
 	namespace := about.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // there the API server accepts events about namespaces
 	}
+	if name == "" {
+		name = strconv.FormatInt(now.UnixNano(), 16) // unique by the time, like the names of other events
+	}
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, name), Namespace: namespace},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding:  about,
 		Type:       kind, Reason: reason, Note: cut(OneLine(note)), Action: "Reload",
 		ReportingController: ReportingController, ReportingInstance: e.instance,
 	}
 	select {
-	case e.pending[publisherOf(about)] <- event:
+	case e.pending[publisherOf(about)] <- pendingEvent{event, then}:
 	default:
 		e.failed()
 		e.log.Warn("an event was dropped: too many events are pending", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
+		then()
 	}
 }
 
@@ -180,11 +209,11 @@ func publisherOf(about corev1.ObjectReference) uint32 {
 	return sum.Sum32() % publishers
 }
 
-// eventName is made unique by the time, like the names of other events. Before its dot there must
-// be a letter or a digit.
-func eventName(about string, now time.Time) string {
+// eventName joins the name of an object and what makes the name of an event unique. Before its dot
+// there must be a letter or a digit.
+func eventName(about, unique string) string {
 	const longest = 200
-	return fmt.Sprintf("%s.%x", strings.TrimRight(about[:min(len(about), longest)], "-."), now.UnixNano())
+	return strings.TrimRight(about[:min(len(about), longest)], "-.") + "." + unique
 }
 
 func cut(note string) string { return cutTo(note, maxNote) }

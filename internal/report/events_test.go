@@ -121,10 +121,10 @@ func TestEventsLetWritesGoFirst(t *testing.T) {
 				var done atomic.Bool
 				time.AfterFunc(tc.writes, func() { done.Store(true) })
 				e.GiveWayTo(func() bool { return tc.writes > 0 && !done.Load() })
-				pending := make(chan *eventsv1.Event, maxPending)
+				pending := make(chan pendingEvent, maxPending)
 				add := func(n int) {
 					for range n {
-						pending <- nil
+						pending <- pendingEvent{}
 					}
 				}
 				add(tc.pending)
@@ -136,7 +136,7 @@ func TestEventsLetWritesGoFirst(t *testing.T) {
 					close(stop)
 				}
 				began := time.Now()
-				e.giveWay(&eventsv1.Event{EventTime: metav1.NewMicroTime(began.Add(-tc.old))}, pending, stop)
+				e.giveWay(pendingEvent{Event: &eventsv1.Event{EventTime: metav1.NewMicroTime(began.Add(-tc.old))}}, pending, stop)
 				if took := time.Since(began); took < tc.least || took > tc.most {
 					t.Errorf("it waited %s, and had to between %s and %s", took, tc.least, tc.most)
 				}

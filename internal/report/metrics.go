@@ -241,13 +241,7 @@ func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, laten
 	r.histogram.WithLabelValues(verb, u.Host).Observe(latency.Seconds())
 }
 
-func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
-
 func (m *Metrics) failed(what string) { m.errors.WithLabelValues(what).Inc() }
-
-func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
-
-func (m *Metrics) ledgerTaken() { m.taken.Inc() }
 
 func (m *Metrics) countReverted(by string) { m.reverted.WithLabelValues(by).Inc() }
 

@@ -3,15 +3,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -23,8 +22,6 @@ type Report struct {
 	alerts  *Alerts
 	// dryRun changes texts to "would", and sends no events and no alerts.
 	dryRun bool
-
-	onceUndecided sync.Once
 }
 
 // New returns a Report with all sinks. Alerts may be nil.
@@ -33,40 +30,25 @@ func New(log *slog.Logger, events *Events, metrics *Metrics, alerts *Alerts, dry
 	return &Report{log: log, events: events, metrics: metrics, alerts: alerts, dryRun: dryRun}
 }
 
-// Seen counts received objects.
-func (r *Report) Seen(event, resource string) { r.metrics.seen(event, resource) }
-
-// Processed counts processed objects.
-func (r *Report) Processed(event, resource string) { r.metrics.work.processed(event, resource) }
-
-// WatchFailed counts watches and lists that will be retried.
-func (r *Report) WatchFailed() { r.metrics.failed(errWatch) }
-
-// Queued counts queued workloads.
-func (r *Report) Queued() { r.metrics.work.queued() }
-
-// Waited records how long a workload was due before a worker took it.
-func (r *Report) Waited(late time.Duration) { r.metrics.work.waited(late) }
-
-// Reconciled counts reconciliations of workloads.
-func (r *Report) Reconciled(l controller.Reconciliation) { r.metrics.work.reconciled(l) }
-
 // Reloaded is called after a reload was written, or would have been in a dry run.
 func (r *Report) Reloaded(w *workload.Workload, d reload.Decision, took time.Duration) {
 	last := d.Changes[len(d.Changes)-1].Source.Key
 	if r.dryRun {
 		r.log.Info(fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'; would update '%s' of type '%s' in namespace '%s' (dry run)",
-			sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+			sources(d), last.Kind.Type(), namespaceOf(last), w.Key.Name, w.Key.Kind, w.Key.Namespace))
 		return
 	}
 	r.log.Info(fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'; updated '%s' of type '%s' in namespace '%s'",
-		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+		sources(d), last.Kind.Type(), namespaceOf(last), w.Key.Name, w.Key.Kind, w.Key.Namespace))
 	r.metrics.reloaded(w.Key, true, took)
 	r.events.publish(notice.Workload(w), normal, reloadedReason, fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
-		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+		sources(d), last.Kind.Type(), namespaceOf(last), w.Key.Name, w.Key.Kind, w.Key.Namespace))
 	r.alerts.add(alert{text: say("Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
-		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace)})
+		sources(d), last.Kind.Type(), namespaceOf(last), w.Key.Name, w.Key.Kind, w.Key.Namespace)})
 }
+
+// namespaceOf returns the namespace of a source for sentences that name one.
+func namespaceOf(src source.Key) string { return cmp.Or(src.Origin().Namespace, "(none)") }
 
 // Notify emits an event on an object, and logs it if it is a warning.
 func (r *Report) Notify(n notice.Notice) {
@@ -81,28 +63,17 @@ func (r *Report) Notify(n notice.Notice) {
 	if r.dryRun {
 		return
 	}
-	r.events.publish(n.About, kind, n.Reason, n.Text)
-	if n.Alert {
-		r.alerts.add(alert{failed: n.Warning, text: say("Reloader reports *%s* on *%s* of type *%s* in namespace *%s*: %s", n.Reason, n.About.Name, n.About.Kind, n.About.Namespace, n.Text)})
+	send := func() {
+		if n.Alert {
+			r.alerts.add(alert{failed: n.Warning, text: say("Reloader reports *%s* on *%s* of type *%s* in namespace *%s*: %s", n.Reason, n.About.Name, n.About.Kind, n.About.Namespace, n.Text)})
+		}
 	}
-}
-
-// LedgerTaken is called when another client removed or reverted a ledger again so soon that Reroll
-// keeps it only in memory.
-func (r *Report) LedgerTaken(w *workload.Workload, lastWritten time.Time) {
-	r.metrics.ledgerTaken()
-	r.log.Warn("another client removed or reverted the ledger of a workload again; Reroll keeps the ledger in memory until it may write it back",
-		"workload", w.Key.String(), "annotation", annotations.Ledger, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
-}
-
-// Undecided is called when nothing shows whether some Secrets of a workload changed. It is reported
-// once, because the lost key concerns all workloads.
-func (r *Report) Undecided(w *workload.Workload, secrets int) {
-	r.metrics.undecided(secrets)
-	r.onceUndecided.Do(func() {
-		r.log.Warn("the digest key was replaced: Reroll cannot compare Secrets with digests of the previous key, and records those that nothing else decides as unchanged",
-			"workload", w.Key.String(), "secrets", secrets, "metric", "reloader_secrets_undecided_total")
-	})
+	if n.Once == "" {
+		r.events.publish(n.About, kind, n.Reason, n.Text)
+		send()
+	} else {
+		r.events.publishOnce(n.About, kind, n.Reason, n.Text, n.Once, send)
+	}
 }
 
 // Failed is called when a write or a LIST of Pods failed that will be retried. Only the first

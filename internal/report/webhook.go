@@ -82,7 +82,7 @@ func (h *Webhook) Send(ctx context.Context, notifications []controller.Notificat
 	for i := range notifications {
 		w, d := &notifications[i].Workload, notifications[i].Decision
 		last := d.Changes[len(d.Changes)-1].Source.Key
-		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
+		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), namespaceOf(last))
 		h.log.Info(fmt.Sprintf("%s; notified the webhook receiver of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
 		h.events.publish(notice.Workload(w), normal, "WebhookSent", fmt.Sprintf("%s. Notified the webhook receiver (--webhook-url); Reroll does not reload this %s", text, w.Key.Kind))
 	}

@@ -32,7 +32,7 @@ func newWork(kinds []string) work {
 		}),
 		reconciliations: counter(namespace, "reconcile_total", "Reconciliations of workloads by result.", "result"),
 		durations:       histogram(namespace, "reconcile_duration_seconds", "Duration of reconciliations of workloads.", "result"),
-		skips:           counter(namespace, "skipped_total", "Reconciliations that rolled nothing, by reason.", "reason"),
+		skips:           counter(namespace, "skipped_total", "Reconciliations that rolled nothing, and changes that need none, by reason.", "reason"),
 		scanned:         counter(namespace, "workloads_scanned_total", "Workloads that were reconciled.", "kind"),
 		matched:         counter(namespace, "workloads_matched_total", "Workloads that needed a reload.", "kind"),
 	}
@@ -56,6 +56,10 @@ func (w *work) register(on prometheus.Registerer) {
 
 func (w *work) processed(event, resource string) {
 	w.taken.WithLabelValues(event, resource, "success").Inc()
+}
+
+func (w *work) spared(workloads int) {
+	w.skips.WithLabelValues(string(controller.SkippedKeys)).Add(float64(workloads))
 }
 
 func (w *work) queued() { w.adds.Inc() }

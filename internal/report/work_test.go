@@ -75,7 +75,7 @@ func TestReportsAreCounted(t *testing.T) {
 			`reloader_errors_total{type="pods"}`: 1,
 		}},
 		"a look that rolled": {func() {
-			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Matched: true, Took: 500 * time.Millisecond})
+			d.metrics.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Matched: true, Took: 500 * time.Millisecond})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,
@@ -84,7 +84,7 @@ func TestReportsAreCounted(t *testing.T) {
 			`reloader_workloads_matched_total{kind="Deployment"}`:         1,
 		}},
 		"a look that found nothing to do": {func() {
-			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Skipped: controller.SkippedUnchanged})
+			d.metrics.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Skipped: controller.SkippedUnchanged})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,
@@ -92,25 +92,25 @@ func TestReportsAreCounted(t *testing.T) {
 			`reloader_skipped_total{reason="unchanged"}`:                  1,
 		}},
 		"a look at what is gone": {func() {
-			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Skipped: controller.SkippedGone})
+			d.metrics.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Skipped: controller.SkippedGone})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,
 			`reloader_skipped_total{reason="gone"}`:                       1,
 		}},
-		"a watch that failed": {d.WatchFailed, map[string]float64{`reloader_errors_total{type="watch"}`: 1}},
-		"an object": {func() { d.Seen("add", "secrets"); d.Processed("add", "secrets") }, map[string]float64{
+		"a watch that failed": {d.metrics.WatchFailed, map[string]float64{`reloader_errors_total{type="watch"}`: 1}},
+		"an object": {func() { d.metrics.Seen("add", "secrets"); d.metrics.Processed("add", "secrets") }, map[string]float64{
 			`reloader_events_received_total{event_type="add",resource_type="secrets"}`:                   1,
 			`reloader_events_processed_total{event_type="add",resource_type="secrets",result="success"}`: 1,
 		}},
-		"the queue": {func() { d.Queued(); d.Waited(2 * time.Second) }, map[string]float64{
+		"the queue": {func() { d.metrics.Queued(); d.metrics.Waited(2 * time.Second) }, map[string]float64{
 			`reloader_workqueue_adds_total`:            1,
 			`reloader_workqueue_latency_seconds count`: 1,
 			`reloader_workqueue_latency_seconds sum`:   2,
 		}},
 		"an event that is refused": {func() {
 			d.server.status = http.StatusForbidden
-			d.events.create(t.Context(), &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}})
+			d.events.create(t.Context(), pendingEvent{&eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}, func() {}})
 		}, map[string]float64{`reloader_errors_total{type="event"}`: 1}},
 	} {
 		t.Run(about, func(t *testing.T) {

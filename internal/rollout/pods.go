@@ -18,6 +18,8 @@ type Pod struct {
 	Name    string
 	Created time.Time
 	Ready   bool
+	// ReadySince is since when it has been ready; zero if it is not.
+	ReadySince time.Time
 	// Revision is the revision label that its controller has set, if any.
 	Revision string
 	// Trouble is why the Pod is not ready; empty if it is.
@@ -47,10 +49,30 @@ func ReadPod(pod *corev1.Pod, names annotations.Names) Pod {
 		Name: pod.Name, Created: pod.CreationTimestamp.Time, Revision: pod.Labels["controller-revision-hash"],
 		Ready: conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue, marks: marks.Digest(),
 	}
-	if !r.Ready {
+	if r.Ready {
+		r.ReadySince = conditionOf(pod, corev1.PodReady).LastTransitionTime.Time
+	} else {
 		r.Trouble = troubleOf(pod)
 	}
 	return r
+}
+
+// AvailableSince returns since when all Pods of a workload have been available. It is zero if that is
+// unknown, because too few were found, or if some are not ready.
+func AvailableSince(w *workload.Workload, pods []Pod) time.Time {
+	if len(pods) == 0 || len(pods) < int(w.Progress.Wanted) {
+		return time.Time{}
+	}
+	var since time.Time
+	for i := range pods {
+		if !pods[i].Ready || pods[i].ReadySince.IsZero() {
+			return time.Time{}
+		}
+		if at := pods[i].ReadySince.Add(w.Progress.MinReady); at.After(since) {
+			since = at
+		}
+	}
+	return since
 }
 
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {

@@ -19,5 +19,5 @@ func ListenProfiles(address string) (*Server, error) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return newServer(listener, mux, "profiles"), nil
+	return On(listener, mux, "profiles"), nil
 }

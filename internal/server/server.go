@@ -40,10 +40,11 @@ func Listen(address string, registry *prometheus.Registry, ready func() error) (
 		}
 		fmt.Fprint(w, "ready")
 	})
-	return newServer(listener, mux, "metrics and probes"), nil
+	return On(listener, mux, "metrics and probes"), nil
 }
 
-func newServer(listener net.Listener, handler http.Handler, what string) *Server {
+// On returns a server on an open listener. What names it in errors.
+func On(listener net.Listener, handler http.Handler, what string) *Server {
 	return &Server{
 		listener: listener,
 		http:     &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},

@@ -81,6 +81,16 @@ func (a adapted) SelfSubjectReviews() clientset.Creator[*authenticationv1.SelfSu
 	return a.AuthenticationV1().SelfSubjectReviews()
 }
 
+// SubjectAccessReviews implements clientset.Interface.
+func (a adapted) SubjectAccessReviews() clientset.Creator[*authorizationv1.SubjectAccessReview] {
+	return a.AuthorizationV1().SubjectAccessReviews()
+}
+
+// TokenReviews implements clientset.Interface.
+func (a adapted) TokenReviews() clientset.Creator[*authenticationv1.TokenReview] {
+	return a.AuthenticationV1().TokenReviews()
+}
+
 // Group implements clientset.Interface.
 func (a adapted) Group(name string) rest.Interface {
 	return map[string]rest.Interface{

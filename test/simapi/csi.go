@@ -247,6 +247,9 @@ func (d *Driver) Clean() bool {
 // customFields are the leaves of a custom resource: its spec, its owners, and what is mounted by
 // its status.
 func customFields(o *unstructured.Unstructured) map[string]string {
+	if o.GetKind() == bundleKind {
+		return bundleFields(o)
+	}
 	fields := map[string]string{}
 	if spec, ok := o.Object["spec"]; ok {
 		fields["spec/parameters"] = text(spec)

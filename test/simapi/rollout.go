@@ -2,7 +2,6 @@ package simapi
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,12 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// Source names a ConfigMap or a Secret within a namespace.
-type Source struct{ Resource, Name string }
-
-// String is like the arguments of kubectl.
-func (s Source) String() string { return strings.TrimSuffix(s.Resource, "s") + "/" + s.Name }
 
 // Pods is the part of a cluster that makes pods of templates: the controllers of the workloads and
 // the kubelets. Each call of Step moves one workload by one pod.
@@ -242,10 +235,10 @@ func (p *Pods) start(w Object, pod *corev1.Pod) bool {
 	}
 	content := map[Source]string{}
 	for src, needed := range Needs(w) {
-		obj, err := p.server.Get(src.Resource, types.NamespacedName{Namespace: pod.Namespace, Name: src.Name})
+		present, exists := p.server.Content(pod.Namespace, src)
 		switch {
-		case err == nil:
-			content[src] = ContentOf(obj)
+		case exists:
+			content[src] = present
 		case needed:
 			return false
 		default:
@@ -265,68 +258,6 @@ func (p *Pods) replicas(w Object) int {
 	default:
 		return p.Nodes
 	}
-}
-
-// Refers lists the sources that the template of a workload refers to.
-func Refers(w Object) []Source {
-	var found []Source
-	eachReference(w, func(src Source, _ *bool) { found = append(found, src) })
-	return found
-}
-
-// Needs tells of each of those whether pods wait for it.
-func Needs(w Object) map[Source]bool {
-	needs := map[Source]bool{}
-	eachReference(w, func(src Source, optional *bool) { needs[src] = needs[src] || optional == nil || !*optional })
-	return needs
-}
-
-func eachReference(w Object, take func(src Source, optional *bool)) {
-	t, ok := template(w)
-	if !ok {
-		return
-	}
-	for _, container := range t.Spec.Containers {
-		for _, from := range container.EnvFrom {
-			if from.ConfigMapRef != nil {
-				take(Source{"configmaps", from.ConfigMapRef.Name}, from.ConfigMapRef.Optional)
-			}
-			if from.SecretRef != nil {
-				take(Source{"secrets", from.SecretRef.Name}, from.SecretRef.Optional)
-			}
-		}
-	}
-	for _, volume := range t.Spec.Volumes {
-		if volume.ConfigMap != nil {
-			take(Source{"configmaps", volume.ConfigMap.Name}, volume.ConfigMap.Optional)
-		}
-		if volume.Secret != nil {
-			take(Source{"secrets", volume.Secret.SecretName}, volume.Secret.Optional)
-		}
-	}
-}
-
-// ContentOf is all that a pod can see of a source, in a form that can be compared.
-func ContentOf(obj Object) string {
-	var values map[string]string
-	switch o := obj.(type) {
-	case *corev1.ConfigMap:
-		values = maps.Clone(o.Data)
-		for key, raw := range o.BinaryData {
-			if values == nil {
-				values = map[string]string{}
-			}
-			values["binary:"+key] = string(raw)
-		}
-	case *corev1.Secret:
-		values = texts(o.Data)
-	}
-	lines := make([]string, 0, len(values))
-	for key, value := range values {
-		lines = append(lines, fmt.Sprintf("%q=%q", key, value))
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, " ")
 }
 
 func kindOf(w Object) string {

@@ -255,7 +255,11 @@ func sameVersion(wanted string, obj Object) error {
 func ResourceOf(obj Object) string {
 	switch o := obj.(type) {
 	case *unstructured.Unstructured:
-		return strings.ToLower(o.GetKind()) + "es"
+		kind := strings.ToLower(o.GetKind())
+		if strings.HasSuffix(kind, "s") {
+			return kind + "es"
+		}
+		return kind + "s"
 	case *corev1.ConfigMap:
 		return "configmaps"
 	case *corev1.Secret:
@@ -287,6 +291,8 @@ func groupResource(resource string) schema.GroupResource {
 		return schema.GroupResource{Group: batchv1.GroupName, Resource: resource}
 	case ClassResource, StatusResource:
 		return schema.GroupResource{Group: ClassGroup, Resource: resource}
+	case BundleResource:
+		return schema.GroupResource{Group: bundleGroup, Resource: resource}
 	default:
 		return schema.GroupResource{Resource: resource}
 	}

@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// start runs a controller. If bundles are served, it begins when their snapshot is complete.
+func (h *bundleHistory) start() {
+	opts := smallOptions()
+	opts.TrustBundles, opts.ReloadOnCreate, opts.ReloadOnDelete = true, h.onCreate, h.onDelete
+	h.begin(h, opts)
+	for _, k := range kubeapi.SourceKinds() {
+		if k.Kind == source.ClusterTrustBundle {
+			f := h.trustBundleFeed(k)
+			h.feed, h.bundles = f.Feed, f.Handler.(*handler)
+		}
+	}
+	h.gapAt, h.cut = h.server.Now(), !h.served
+	if !h.served {
+		h.answered(apierrors.NewNotFound(kubeapi.TrustBundleVersions()[0].GroupResource(), ""))
+		return
+	}
+	h.snapshot(func() {})
+}
+
+func (h *bundleHistory) answered(err error) { h.feed.Open.(attended).answered(err) }
+
+// snapshot delivers all bundles as a complete list.
+func (h *bundleHistory) snapshot(between func()) {
+	h.answered(nil)
+	h.say("a snapshot")
+	h.events = slices.DeleteFunc(h.events, isBundle)
+	names := map[types.NamespacedName]struct{}{}
+	for _, obj := range h.server.List(simapi.BundleResource) {
+		h.bundles.put(obj, false)
+		names[types.NamespacedName{Name: obj.GetName()}] = struct{}{}
+		between()
+	}
+	h.bundles.SnapshotComplete(names, strconv.FormatUint(h.server.Version(), 10))
+	h.cut, h.gapAt = false, h.server.Now()
+}
+
+func isBundle(e simapi.Event) bool { return simapi.ResourceOf(e.Object) == simapi.BundleResource }
+
+// gap begins a time in which the controller sees no bundles.
+func (h *bundleHistory) gap(what string) {
+	h.say("%s", what)
+	for _, w := range h.workloads {
+		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt) < 10*time.Second
+		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
+	}
+	h.gaps = true
+}
+
+func (h *bundleHistory) inGap() bool { return !h.up || h.cut }
+
+// lose drops the events of bundles that come while the watch is cut.
+func (h *bundleHistory) lose() {
+	if h.cut {
+		h.events = slices.DeleteFunc(h.events, isBundle)
+	}
+}

@@ -1,0 +1,336 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// These histories draw ClusterTrustBundles that are created, edited, relabeled and deleted, and
+// workloads in two namespaces whose volumes project them by name, or by signer and labels. Meanwhile
+// the controller restarts, the watch of the bundles is cut and begins with a snapshot, and the API
+// server stops serving the kind for a while. The oracle knows what users wrote and what each Pod
+// started with, and neither ledgers nor unions:
+//
+//  1. No change is lost. At rest, each Pod has the present certificates of each source that changed
+//     since the last rest.
+//  2. Nothing rolls without a change: of what a workload projects, something changed after the previous
+//     rollout, or a Pod lacks it. Only after a gap in what the controller has seen, a rollout may be
+//     one in doubt. Those are counted.
+//  3. Once. If users made one change since the last rest, which the controller saw, each workload that
+//     it concerns is rolled once.
+
+// certificatesOf are, by source, those that Pods that start now would get. Absent ones are missing.
+type certificatesOf map[simapi.Source]string
+
+// trusting is what the oracle knows of a workload.
+type trusting struct {
+	key workload.Key
+	use bundleUse
+	// adopted are the sources that it had at a rest since it projects them: its ledger has these.
+	adopted map[simapi.Source]bool
+	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
+	owed map[simapi.Source]bool
+	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
+	pardoned map[pardon]string
+	// edited is when a source changed last, and rolled when the template did.
+	edited, rolled uint64
+	// doubt reports whether something was written that the controller may not have seen, and chosenAt
+	// is when it projected something else.
+	doubt    bool
+	chosenAt time.Time
+	// reloads counts those since the last rest, and waited reports whether Pods waited then.
+	reloads int
+	waited  bool
+}
+
+type pardon struct {
+	pod types.UID
+	src simapi.Source
+}
+
+func (w *trusting) name() types.NamespacedName {
+	return types.NamespacedName{Namespace: w.key.Namespace, Name: w.key.Name}
+}
+
+type bundleHistory struct {
+	*smallHistory
+	onCreate, onDelete bool
+	workloads          []*trusting
+	feed               *intake.Feed
+	bundles            *handler
+	// served reports whether the API server serves bundles, and cut whether events of them are lost.
+	served, cut bool
+	// last are the certificates with which sources existed last, and past those since the last rest.
+	last certificatesOf
+	past map[simapi.Source]map[string]bool
+	// unseen are the sources that existed at a time that the controller may not have seen.
+	unseen map[simapi.Source]bool
+	// editedAt is the time of the latest change, and gapAt the end of the latest gap.
+	editedAt, gapAt time.Time
+	// steps counts what users did since the last rest, and gaps whether the controller missed something.
+	steps int
+	gaps  bool
+	// certificates counts the new ones.
+	certificates int
+
+	counts map[string]int
+}
+
+func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, counts: map[string]int{}}
+	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
+	h.arrives = func(e simapi.Event) {
+		at := types.NamespacedName{Name: e.Object.GetName()}
+		if e.Type == watch.Deleted {
+			h.bundles.del(at, e.Object.GetResourceVersion())
+			return
+		}
+		h.bundles.put(e.Object, true)
+	}
+	return h
+}
+
+// Patch implements API.
+func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+	at := slices.IndexFunc(h.workloads, func(w *trusting) bool { return w.key == key })
+	w := h.workloads[at]
+	lacking := h.lacks(w)
+	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
+	if err == nil && bytes.Contains(patch.Body, []byte(`"template"`)) {
+		h.judgeReload(w, lacking)
+	}
+	return obj, err
+}
+
+func (h *bundleHistory) present() certificatesOf {
+	present := certificatesOf{}
+	for _, src := range bundleSources() {
+		if content, exists := h.server.Content("", src); exists {
+			present[src] = content
+		}
+	}
+	return present
+}
+
+// lacks returns a source that is owed, if a Pod does not have its present certificates.
+func (h *bundleHistory) lacks(w *trusting) string {
+	now := h.present()
+	for _, pod := range h.podsOf(w.key) {
+		content, started := h.pods.Content(pod)
+		for src := range w.owed {
+			has, projects := content[src]
+			present, exists := now[src]
+			switch {
+			case !started || !projects, exists && w.pardoned[pardon{pod.UID, src}] == present:
+			case !exists && h.onDelete && w.use.optional && has != simapi.Absent:
+				return src.Name
+			case exists && has != present && (has != simapi.Absent || h.onCreate && !w.adopted[src]):
+				return src.Name
+			}
+		}
+	}
+	return ""
+}
+
+// waits reports whether Pods of a workload cannot start.
+func (h *bundleHistory) waits(w *trusting) bool {
+	now := h.present()
+	return !w.use.optional && slices.ContainsFunc(w.use.sources, func(src simapi.Source) bool {
+		_, exists := now[src]
+		return !exists
+	})
+}
+
+func (h *bundleHistory) judgeReload(w *trusting, lacking string) {
+	h.counts["reloads"]++
+	w.reloads++
+	h.say("%s is reloaded for %q, owed %v, in doubt %t", w.key, lacking, w.owed, w.doubt)
+	switch {
+	case lacking != "", w.edited > w.rolled:
+	case w.doubt, w.waited, h.server.Now().Sub(h.gapAt) < 30*time.Second, h.server.Now().Sub(w.chosenAt) < 10*time.Second:
+		h.counts["doubts"]++
+	default:
+		h.fail("%s is rolled without a change", w.key)
+	}
+	// What it had not seen, it may take for later than its own rollout.
+	w.doubt, w.rolled = slices.ContainsFunc(h.events, isBundle), h.server.Version()
+}
+
+// users write something, and the oracle records whom it concerns.
+func (h *bundleHistory) write(what string, do func() error) {
+	before, version := h.present(), h.server.Version()
+	if err := do(); err != nil || h.server.Version() == version {
+		return
+	}
+	now := h.present()
+	h.steps++
+	h.say("user: %s", what)
+	h.lose()
+	for _, src := range bundleSources() {
+		was, existed := before[src]
+		is, exists := now[src]
+		if existed == exists && was == is {
+			continue
+		}
+		h.editedAt = h.server.Now()
+		known, ever := h.last[src]
+		for _, w := range h.workloads {
+			if slices.Contains(w.use.sources, src) {
+				// A source that returns with the data in the ledger is no change, also with --reload-on-create.
+				counts := exists && (existed || h.onCreate && !w.adopted[src] || ever && known != is) || !exists && h.onDelete
+				h.concern(w, src, counts, exists && (h.past[src][is] || !existed && ever && known == is), !exists)
+				// Its last data was never seen, so that the ledger may have earlier data.
+				w.doubt = w.doubt || exists && !existed && h.unseen[src]
+			}
+		}
+		if existed {
+			h.last[src] = was
+		}
+		h.unseen[src] = h.unseen[src] || h.gaps
+		h.note(src, is, exists)
+		h.say("  %s: %q → %q", src.Name, was, is)
+	}
+}
+
+func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
+	if exists {
+		if h.past[src] == nil {
+			h.past[src] = map[string]bool{}
+		}
+		h.past[src][content] = true
+	}
+}
+
+// concern records a change for a workload. A change of a source that its ledger does not have, and
+// one to certificates that were there before, leave no trace if the controller does not see them.
+func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, gone bool) {
+	w.doubt = w.doubt || h.inGap() || h.pending("deployments", w.key.Name) || h.server.Now().Sub(w.chosenAt) < 10*time.Second
+	adopted := w.adopted[src]
+	if delete(w.owed, src); gone && h.onDelete {
+		delete(w.adopted, src) // its Pods are rolled without it
+	}
+	if !counts {
+		return
+	}
+	w.edited = h.server.Version()
+	switch {
+	case (gone || h.inGap() || h.unseen[src]) && !adopted: // the deletion of a source that no ledger has is no change
+		h.counts["excused: not adopted"]++
+	case h.gaps && back:
+		h.counts["excused: back"]++
+	default:
+		w.owed[src] = true
+	}
+}
+
+// rest ends when nothing is left to do, and judges what Pods have.
+func (h *bundleHistory) rest() {
+	if !h.served {
+		h.served = true
+	}
+	if !h.up {
+		h.start()
+	}
+	if h.cut {
+		h.snapshot(h.work)
+	}
+	for range 12 {
+		h.deliver(true)
+		h.elapse(10 * time.Second)
+	}
+	now := h.present()
+	for _, w := range h.workloads {
+		waited := w.waited
+		if w.waited = h.waits(w); w.waited {
+			h.counts["waited"]++
+			continue
+		}
+		if src := h.lacks(w); src != "" {
+			h.fail("%s lost a change of %s", w.key, src)
+		}
+		if h.steps == 1 && !h.gaps && !waited && w.reloads > 1 {
+			h.fail("%s is rolled %d times for one change", w.key, w.reloads)
+		}
+		h.pardon(w, now)
+		w.owed, w.doubt, w.reloads = map[simapi.Source]bool{}, false, 0
+		for _, src := range w.use.sources {
+			if _, exists := now[src]; exists {
+				w.adopted[src] = true
+			}
+		}
+	}
+	if h.steps == 1 && !h.gaps {
+		h.counts["single"]++
+	}
+	h.past, h.steps, h.gaps = map[simapi.Source]map[string]bool{}, 0, false
+	for src, content := range now {
+		h.note(src, content, true)
+		delete(h.unseen, src)
+	}
+	h.say("at rest")
+}
+
+// pardon records what Pods lack at rest, which an excuse explains. The ledger has it from then on.
+func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
+	w.pardoned = map[pardon]string{}
+	for _, pod := range h.podsOf(w.key) {
+		content, _ := h.pods.Content(pod)
+		for src, has := range content {
+			if present, exists := now[src]; exists && has != present && !w.owed[src] {
+				w.pardoned[pardon{pod.UID, src}] = present
+				h.counts["pardoned"]++
+			}
+		}
+	}
+}
+
+func (h *bundleHistory) run() {
+	for _, name := range []string{"company", "a", "b", "c"} {
+		if h.rand.IntN(4) > 0 {
+			h.bundle(name)
+		}
+	}
+	h.create("shop", "web")
+	h.create("shop", "api")
+	h.create("bank", "app")
+	h.elapse(time.Minute)
+	h.rest()
+	for range 40 {
+		h.step()
+		if h.failed == "" && h.rand.IntN(6) == 0 {
+			h.rest()
+		}
+		if h.failed != "" {
+			return
+		}
+	}
+	h.rest()
+}
+
+func TestHistoriesOfBundles(t *testing.T) {
+	counts := map[string]int{}
+	base, count := drawSmall(t, func(seed uint64) *smallHistory {
+		h := newBundleHistory(t, seed)
+		h.run()
+		for name, n := range h.counts {
+			counts[name] += n
+		}
+		return h.smallHistory
+	})
+	t.Logf("%d histories from REROLL_BASE=%d: %v", count, base, counts)
+	if counts["reloads"] < int(count) || counts["doubts"]*4 > counts["reloads"] {
+		t.Errorf("%v in %d histories: that proves too little", counts, count)
+	}
+}

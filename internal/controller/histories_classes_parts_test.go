@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// The knowledge of the oracle about classes that a controller forgets, and about rotations that it
+// learns in parts.
+//
+// A version of an object that Pods only start with is no rotation. So if the first running Pod that
+// gets a turn had a part of it before, the rest counts as rotated when another running Pod gets it.
+
+// partsLook has, by class, what the running controller was shown: in given, the versions of objects
+// that running Pods got; in parts, the version of the last write with which a running Pod got such a
+// version first, although its turn had been shown before; in last, by object, the turn that gave its
+// latest version to a running Pod, or that of the first report.
+type partsLook struct {
+	given map[string]map[string]bool
+	parts map[string]uint64
+	last  map[string]map[string]int
+}
+
+func newPartsLook() partsLook {
+	return partsLook{map[string]map[string]bool{}, map[string]uint64{}, map[string]map[string]int{}}
+}
+
+// takeParts receives a write that the running controller is shown. Only a watch shows which objects
+// the write changed.
+func (o *oracle) takeParts(told *toldOfPod, live bool) {
+	p := &o.classes.parts
+	if !told.gone {
+		o.takeLast(told, live)
+	}
+	if !told.rotated || told.gone {
+		return
+	}
+	if p.given[told.class] == nil {
+		p.given[told.class] = map[string]bool{}
+	}
+	now, started, from := o.h.driver.Turn(told.class, told.turn), o.h.driver.Turn(told.class, told.started), o.h.driver.Turn(told.class, told.from)
+	for _, id := range classObjects() {
+		given := id + "=" + now[id]
+		if live && now[id] == started[id] && now[id] == from[id] || p.given[told.class][given] {
+			continue
+		}
+		p.given[told.class][given] = true
+		if told.turn <= latestRotation(o.classes.shown[told.class]).turn {
+			p.parts[told.class] = told.version
+		}
+	}
+}
+
+// takeLast is for a write after which the running controller knows the versions that running Pods got.
+// A Pod that gets a version that others had before is only late.
+func (o *oracle) takeLast(told *toldOfPod, live bool) {
+	last := o.classes.parts.last[told.class]
+	if last == nil {
+		last = map[string]int{}
+		o.classes.parts.last[told.class] = last
+	}
+	version := func(turn int, id string) string { return o.h.driver.Turn(told.class, turn)[id] }
+	for _, id := range classObjects() {
+		now := version(told.turn, id)
+		known, before := last[id]
+		late := now == version(told.from, id) && now == version(told.started, id) && live
+		for between := told.from + 1; between <= known; between++ {
+			late = late || version(between, id) == now
+		}
+		if !before && now != "" || before && told.rotated && told.turn > known && !late {
+			last[id] = told.turn
+		}
+	}
+}
+
+// takesOther reports whether the running controller takes other versions for the data of a class than
+// those of a turn that it was shown: Pods have started with some of them that no running Pod got, or
+// that a running Pod lost. A controller that starts after those Pods are gone cannot know that.
+func (o *oracle) takesOther(name string, turn int) bool {
+	last := o.classes.parts.last[name]
+	return slices.ContainsFunc(classObjects(), func(id string) bool {
+		version := o.h.driver.Turn(name, turn)[id]
+		at, known := last[id]
+		return known && o.h.driver.Turn(name, at)[id] != version || !known && version != ""
+	})
+}
+
+// forgetClasses forgets the rotations of classes of which the running controller knows neither the
+// object nor a status. What Pods start with next is the data of such a class.
+func (o *oracle) forgetClasses() {
+	for _, name := range classNames() {
+		_, known := o.known[simapi.Source{Resource: simapi.ClassResource, Name: name}]
+		for status := range o.classes.reports {
+			known = known || strings.HasSuffix(status, "-"+namespace+"-"+name)
+		}
+		if !known {
+			delete(o.classes.shown, name)
+			delete(o.classes.parts.given, name)
+			delete(o.classes.parts.last, name)
+		}
+	}
+}
+
+// firstOf returns the first of the latest rotations that brought a Pod the present objects: another
+// turn may have the same ones.
+func (o *oracle) firstOf(all []rotation, pod *corev1.Pod, name string) rotation {
+	first := latestRotation(all)
+	given, _ := o.h.driver.Given(pod.UID, name)
+	for _, r := range slices.Backward(all) {
+		if given.Started >= r.turn || !maps.Equal(o.h.driver.Turn(name, r.turn), o.h.driver.Turn(name, first.turn)) {
+			break
+		}
+		first = r
+	}
+	return first
+}

@@ -1,0 +1,152 @@
+package controller
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/state"
+)
+
+// Histories of consent: users edit a ConfigMap of another namespace, give and withdraw consent, delete
+// and create it, while a controller runs, restarts, or misses some of that. They are separate from
+// the other histories, whose sources are all in one namespace. The oracle knows what users wrote,
+// and no ledger: the ConfigMap counts from a rest at which it is allowed, to one at which it is not.
+
+// consentHistory is such a history.
+type consentHistory struct {
+	*stage
+	rand *rand.Rand
+	// value and allow are what the ConfigMap has; exists reports whether it is there.
+	value, allow string
+	exists       bool
+	// since is the value that the Pods have, if the ConfigMap counts since an earlier rest.
+	since  string
+	counts bool
+	story  []string
+}
+
+var foreignCA = types.NamespacedName{Namespace: "infra", Name: "ca"}
+
+// user is one write of a user. Watched reports whether the controller sees it.
+func (h *consentHistory) user(watched bool) {
+	switch n := h.rand.IntN(10); {
+	case n < 4 && h.exists:
+		h.value = fmt.Sprint(h.rand.IntN(4))
+	case n < 8 && h.exists:
+		h.allow = []string{"", "shop", "bank, sh*", "shop-2", "s.*"}[h.rand.IntN(5)]
+	default:
+		h.exists = !h.exists
+	}
+	h.story = append(h.story, fmt.Sprintf("value %s, allow %q, exists %t, watched %t", h.value, h.allow, h.exists, watched))
+	h.server.Advance(3 * time.Second)
+	h.clock.SetTime(h.server.Now())
+	if !h.exists {
+		if h.server.Delete("configmaps", foreignCA) == nil && watched {
+			h.configMaps().del(foreignCA, fmt.Sprint(h.server.Version()))
+		}
+		return
+	}
+	h.write(watched)
+}
+
+func (h *consentHistory) write(watched bool) {
+	if watched {
+		h.elsewhere("infra", "ca", h.value, h.allow)
+		return
+	}
+	running := h.state
+	h.state = state.New(false) // of a controller that is about to end
+	h.elsewhere("infra", "ca", h.value, h.allow)
+	h.state = running
+}
+
+// restart starts a controller with a snapshot.
+func (h *consentHistory) restart() {
+	h.story = append(h.story, "restart")
+	h.stage = h.restarted()
+	named := map[types.NamespacedName]struct{}{inShop("web"): {}}
+	if obj, err := h.server.Get("configmaps", foreignCA); err == nil {
+		h.configMaps().put(obj, false)
+		named[foreignCA] = struct{}{}
+	}
+	h.configMaps().keep(named)
+}
+
+// rest lets the controller decide, and judges what it did.
+func (h *consentHistory) rest() {
+	before := h.marked
+	h.play(30 * time.Second)
+	rolls := h.marked - before
+	allowed := h.exists && (h.allow == "shop" || h.allow == "bank, sh*")
+	want := 0
+	if allowed && h.counts && h.since != h.value {
+		want = 1
+	}
+	if rolls != want {
+		h.Fatalf("%d rollouts, want %d, after\n%s", rolls, want, strings.Join(h.story, "\n"))
+	}
+	obj, err := h.server.Get("deployments", inShop("web"))
+	if err != nil {
+		h.Fatal(err)
+	}
+	switch {
+	case allowed:
+		h.since, h.counts = h.value, true
+	case h.exists:
+		h.counts = false
+	}
+	if has := strings.Contains(obj.GetAnnotations()[annotations.Ledger], `"infra/ca"`); has != h.counts {
+		h.Fatalf("the ledger has it: %t, want %t, after\n%s", has, h.counts, strings.Join(h.story, "\n"))
+	}
+}
+
+func playConsent(t *testing.T, seed uint64) (rollouts int) {
+	h := &consentHistory{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 77)), value: "0", exists: true}
+	h.story = append(h.story, fmt.Sprintf("seed %d", seed))
+	h.acting.Store(true)
+	h.oldPods = true
+	h.add("web", true, "")
+	h.play(3 * time.Second)
+	h.names("web", "infra/ca")
+	h.user(true)
+	h.rest()
+	for range 20 {
+		switch h.rand.IntN(6) {
+		case 0:
+			for range h.rand.IntN(4) {
+				h.user(false)
+			}
+			h.restart()
+		case 1:
+			h.edit("web", fmt.Sprint(h.rand.Int())) // one of its own, which rolls the workload
+			h.play(30 * time.Second)
+		default:
+			h.user(true)
+		}
+		before := h.marked
+		h.rest()
+		rollouts += h.marked - before
+	}
+	return rollouts
+}
+
+func TestHistoriesOfConsent(t *testing.T) {
+	histories := uint64(300)
+	if testing.Short() {
+		histories = 40
+	}
+	rollouts := 0
+	for seed := range histories {
+		rollouts += playConsent(t, seed)
+	}
+	t.Logf("%d rollouts in %d histories", rollouts, histories)
+	if rollouts < int(histories) {
+		t.Errorf("only %d rollouts: the histories show little", rollouts)
+	}
+}

@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+// keptSeeds are the seeds of histories that have failed once, by the test that drew them. If the
+// generator changes, they draw other histories, which must pass as well.
+func keptSeeds() map[string]keptSeed {
+	return map[string]keptSeed{
+		"TestHistories": {newHistory, []uint64{
+			8877, 307500006056, 307500012586, 307500014842, 307500016598, 307500020639,
+			307500044346, 307500045245, 307500045271, 307500052320, 307500053860, 307500068074,
+			307500086430, 307500094903, 307500096942, 307500104972, 307500110871, 307500113452,
+			307500117841, 307500125526, 307500125535, 307500135094, 667062743629, 704062598322,
+			704062606376, 1028608388573,
+		}},
+		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
+			307500023737, 307500072921, 307500133269, 307500134671,
+		}},
+		"TestCronJobHistories": {ofKind(cronJobKind), []uint64{
+			307500063262, 307500084370, 307500086474, 307500098146, 307500105540,
+		}},
+		"TestClassHistories": {ofKind(classKind), []uint64{
+			307500002665, 307500035057, 307500037934, 307500052913, 307500057656, 307500057684,
+			307500072553, 307500120065,
+		}},
+	}
+}
+
+// keptSeed has the seeds of one kind of histories.
+type keptSeed struct {
+	draw  func(seed uint64, steps int) *history
+	seeds []uint64
+}
+
+func TestKeptSeeds(t *testing.T) {
+	for test, kept := range keptSeeds() {
+		for _, seed := range kept.seeds {
+			if err := kept.draw(seed, allSteps).run(); err != nil {
+				t.Errorf("history %d fails: %v\nREROLL_SEED=%d go test ./internal/controller -run '%s$' replays it in full.", seed, err, seed, test)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// In these histories, workloads choose which keys count, in ways that do not change which changes
+// count: their templates use whole sources, and the only key that a list leaves out never exists. So
+// all rules of the oracle hold, and each choice of other keys must roll nothing.
+
+// keyRules are the values of the annotation; empty for none. The lists leave out keys that noteWholes
+// knows, too.
+func keyRules() []string {
+	var lists []string
+	for _, src := range sources() {
+		lists = append(lists, src.String()+"=!spare")
+	}
+	return []string{"", "all", "used", strings.Join(lists, ","), "used," + strings.Join(lists[:2], ","), strings.Join(lists[1:], ",") + ",!other"}
+}
+
+// drawKeys draws which keys count for a controller by default.
+func (h *history) drawKeys() policy.KeyMode {
+	if !h.keysChosen {
+		return policy.KeysAll
+	}
+	return []policy.KeyMode{policy.KeysAll, policy.KeysUsed}[rand.New(rand.NewPCG(h.seed, uint64(h.life)+3000)).IntN(2)]
+}
+
+// noteWholes notes which whole sources the digests of the listed keys belong to.
+func (h *history) noteWholes() {
+	if !h.keysChosen || h.c == nil {
+		return
+	}
+	if h.wholes == nil {
+		h.wholes = map[digest.Digest]digest.Digest{}
+	}
+	for _, src := range sources() {
+		kind := source.ConfigMap
+		if src.Resource == "secrets" {
+			kind = source.Secret
+		}
+		if known, ok := h.c.state.Source(source.Key{Kind: kind, Namespace: namespace, Name: src.Name}); ok {
+			for _, without := range [][]string{{"spare"}, {"spare", "other"}} {
+				h.wholes[known.DigestOf(source.ListedKeys(nil, without))] = known.Digest
+			}
+		}
+	}
+}
+
+// inWholes replaces the digests of listed keys by those of whole sources.
+func (h *history) inWholes(l ledger.Ledger) ledger.Ledger {
+	for key, sum := range l.Entries {
+		if whole, listed := h.wholes[sum]; listed {
+			l.Entries[key] = whole
+		}
+	}
+	return l
+}
+
+// noteKeysRecorded notes that a controller has compared a workload by its present keys.
+func (h *history) noteKeysRecorded(name string, obj simapi.Object) {
+	if h.keysUnseen(name) && len(pendingEntries(obj)) == 0 {
+		delete(h.relisted, name)
+	}
+}
+
+// keysUnseen reports whether the ledger of a workload has digests by a list of keys that the present
+// controller never saw. So it cannot tell other keys from keys that were removed without a time.
+func (h *history) keysUnseen(name string) bool {
+	life, replaced := h.relisted[name]
+	return replaced && h.life > life
+}
+
+// chooseKeys changes which keys count for a workload.
+func (u *users) chooseKeys(w drawnWorkload) bool {
+	rules := keyRules()
+	rule := rules[u.h.rand.IntN(len(rules))]
+	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && strings.Contains(obj.GetAnnotations()[annotations.Keys], "=") {
+		if u.h.relisted == nil {
+			u.h.relisted = map[string]int{}
+		}
+		u.h.relisted[w.name] = u.h.life
+	}
+	return u.edit(w, func(obj simapi.Object) {
+		own := annotationsOf(obj)
+		if own[annotations.Keys] = rule; rule == "" {
+			delete(own, annotations.Keys)
+		}
+		obj.SetAnnotations(own)
+	})
+}

@@ -1,0 +1,206 @@
+package controller
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// Some workloads select sources by the label plugins. With --reload-on-create, a source that gets
+// such a label is like one that is created, and with --reload-on-delete, a source that loses it is
+// like one that is deleted.
+
+const pluginsLabel = "plugins"
+
+// asksByLabel are the selectors of workloads, some of which select nothing.
+func asksByLabel() []map[string]string {
+	var ways []map[string]string
+	for _, text := range []string{"plugins=grafana", "plugins in (grafana, loki)", "!plugins", "plugins=none", "plugins=gra=fana", ""} {
+		ways = append(ways, map[string]string{annotations.Sources: text})
+	}
+	return append(ways, nil)
+}
+
+// fitsLabel reads the selectors as the documentation of Kubernetes says.
+func fitsLabel(text, plugins string) bool {
+	switch text {
+	case "plugins=grafana":
+		return plugins == "grafana"
+	case "plugins in (grafana, loki)":
+		return plugins == "grafana" || plugins == "loki"
+	case "!plugins":
+		return plugins == ""
+	default:
+		return false
+	}
+}
+
+// selectsByLabel reports whether the selector of a workload selects a source. The one of the pod
+// template counts if the workload has none.
+func selectsByLabel(obj simapi.Object, src simapi.Source, plugins string) bool {
+	return src.Resource != simapi.ClassResource && fitsLabel(selectorOf(obj), plugins)
+}
+
+// selectByLabel gives a workload another selector.
+func (u *users) selectByLabel(w drawnWorkload) bool {
+	ways := asksByLabel()
+	way := ways[u.h.rand.IntN(len(ways))]
+	return u.edit(w, func(obj simapi.Object) {
+		on := u.where(obj)
+		annotated := annotationsOf(on)
+		delete(annotated, annotations.Sources)
+		maps.Copy(annotated, way)
+		on.SetAnnotations(annotated)
+	})
+}
+
+func (u *users) labelPlugins(src simapi.Source) bool {
+	value := []string{"grafana", "grafana", "loki", ""}[u.h.rand.IntN(4)]
+	return u.save(src, u.hand(src), func(obj simapi.Object) { u.label(obj, pluginsLabel, value) })
+}
+
+// moves are the versions in which a source began or ceased to concern a workload by its labels
+// alone. Rolled is the version of the source that the controller had been shown at its last rollout.
+type moves struct {
+	entered, left, rolled uint64
+	// adopted is since when the controller has had time to record its data when it left.
+	adopted uint64
+	// doubtful is when it was deleted while no ledger showed what selects it.
+	doubtful uint64
+}
+
+// reselects records that something else selects the sources of a workload than before, and that our
+// next write records it.
+func (w *workloadTruth) reselects(e simapi.Event) {
+	selects := func(obj simapi.Object) map[string]string {
+		all := annotationsOf(obj)
+		delete(all, annotations.Ledger)
+		maps.Copy(all, templateOf(obj).Annotations)
+		for _, src := range simapi.Refers(obj) {
+			all[src.String()] = ""
+		}
+		return all
+	}
+	switch {
+	case e.Manager == workload.FieldManager:
+		w.reselected = 0
+	case e.Old != nil && !maps.Equal(selects(e.Old), selects(e.Object)):
+		w.reselected = e.Version
+	}
+}
+
+func selectorOf(obj simapi.Object) string {
+	if text, own := obj.GetAnnotations()[annotations.Sources]; own {
+		return text
+	}
+	return templateOf(obj).Annotations[annotations.Sources]
+}
+
+// deletedInDoubt records the workloads that select a source by its labels alone when it is deleted,
+// while no ledger shows what selects their sources.
+func (o *oracle) deletedInDoubt(src simapi.Source, version uint64) {
+	for _, obj := range o.h.workloads() {
+		w, s := o.workloads[obj.GetUID()], o.sources[src]
+		kept := s.plugins
+		s.plugins = "any other"
+		if !o.asksFor(obj, src, o.all) && (w.reselected != 0 || o.h.all != allNever) {
+			w.moved(src).doubtful = version
+		}
+		s.plugins = kept
+	}
+}
+
+// deletedUnselected reports whether the last labels of a deleted source are unknown, and the ledger
+// does not show that they selected it.
+func (o *oracle) deletedUnselected(w *workloadTruth, src simapi.Source) bool {
+	deleted := o.sources[src].deleted
+	return w.moved(src).doubtful == deleted && deleted <= o.lastGap && o.excused(saysNoMore)
+}
+
+func (w *workloadTruth) moved(src simapi.Source) *moves {
+	if w.moves[src] == nil {
+		w.moves[src] = &moves{}
+	}
+	return w.moves[src]
+}
+
+// labelMoves records which workloads a source enters and leaves by a change of its label.
+func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, version uint64) {
+	asked := func() map[types.UID]bool {
+		asked := map[types.UID]bool{}
+		for _, obj := range o.h.workloads() {
+			asked[obj.GetUID()] = o.asksFor(obj, src, o.all)
+		}
+		return asked
+	}
+	before := asked()
+	s.plugins = plugins
+	for uid, asks := range asked() {
+		w := o.workloads[uid]
+		if w == nil {
+			continue
+		}
+		switch m := w.moved(src); {
+		case asks && !before[uid]:
+			m.entered = version
+		case !asks && before[uid]:
+			m.left, m.adopted = version, w.adopted[src]
+		}
+	}
+}
+
+// movedByLabel reports whether a rollout of ours may be for a source that came or went by its label.
+func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool {
+	m := w.moved(src)
+	mayBeFor := func(version uint64) bool {
+		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && o.later(w, src, l, version)
+	}
+	return o.h.onDelete && mayBeFor(m.left) || o.h.onCreate && mayBeFor(m.entered)
+}
+
+// mayHaveBeenSelected reports whether a source without effect on a workload would have had one with
+// another label when it was deleted, which the running controller did not see.
+// It would if it had the label by which controllers select, too, and the workload covered it once, so
+// that its ledger may still have the data.
+func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *look) bool {
+	s := o.sources[src]
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if _, known := l.known[src]; known || err != nil || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
+		return false
+	}
+	kept := *s
+	defer func() { *s = kept }()
+	for _, s.plugins = range []string{"grafana", "loki", ""} {
+		if o.asksFor(obj, src, o.all) {
+			return true
+		}
+	}
+	s.plugins, s.selected = kept.plugins, true
+	_, was := w.ended[src]
+	return was && o.asksFor(obj, src, o.all)
+}
+
+// judgeMoves checks, at rest, that no source came or went by its label in vain, if users did nothing
+// else since the last rest.
+func (o *oracle) judgeMoves(w *workloadTruth) {
+	if o.steps != 1 || o.keyless || w.tampered > 0 {
+		return
+	}
+	for src, m := range w.moves {
+		s := o.sources[src]
+		switch {
+		case !s.exists || w.foreign > o.since || len(s.changes) > 0 && s.changes[len(s.changes)-1].version > o.since:
+		case o.h.onDelete && m.left > o.since && m.adopted > 0 && m.adopted < m.left && m.rolled < m.left:
+			o.fail("%s was not rolled for %s, which lost its label at %d", w.name, src, m.left)
+		case o.h.onCreate && m.entered > max(o.since, o.lastGap) && len(w.adopted) > 0 && m.rolled < m.entered && !o.allHave(w, src):
+			o.fail("%s was not rolled for %s, which got its label at %d", w.name, src, m.entered)
+		}
+		if (m.left > o.since || m.entered > o.since) && s.exists {
+			o.h.count("moved by a label")
+		}
+	}
+}

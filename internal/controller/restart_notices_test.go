@@ -1,0 +1,93 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+)
+
+// A restart repeats no notice of a wait as long as its event exists.
+
+func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
+	s := failed(t)
+	next := s.again()
+	next.trackAll()
+	next.play(5 * time.Minute)
+	if next.StoppedSources() != 1 {
+		t.Error("it does not know of the stop")
+	}
+	next.heard("a restart")
+	next.change("3")
+	next.roll("w0", false)
+	next.play(11 * time.Minute)
+	next.heard("the next data fails, too", "ca WavesStopped", "w1 ReloadHeld")
+
+	next = next.again()
+	next.trackAll()
+	next.play(2 * time.Minute)
+	next.heard("another restart")
+	next.roll("w0", true)
+	next.play(10 * time.Minute)
+	next.want("it recovers", "w1")
+}
+
+func TestAStopThatBeginsAgainIsAnotherOne(t *testing.T) {
+	s := failed(t)
+	s = s.again()
+	s.trackAll()
+	s.play(time.Minute)
+	s.heard("a restart")
+	s.source(annotations.Soak, "5m")
+	s.roll("w0", true)
+	s.play(time.Minute)
+	if s.StoppedSources() != 0 {
+		t.Error("it has not recovered")
+	}
+	s.down("w0")
+	s.play(20 * time.Minute)
+	s.heard("it is down before the soak time is over", "ca WavesStopped", "w1 ReloadHeld")
+}
+
+func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
+	s, pins := halting(t)
+	s.change("3")
+	s.says = nil
+	for _, about := range []string{"a restart", "another restart"} {
+		next := s.again()
+		next.trackAll()
+		next.accept(next.Context())
+		before := next.storm.before
+		if !before {
+			t.Errorf("%s: the halt is forgotten", about)
+		}
+		// The Pods are not listed yet.
+		if halted, _ := next.publishHalt(next.Context(), before); !halted || !pins.Is() {
+			t.Errorf("%s: the halt ends", about)
+		}
+		next.play(time.Minute)
+		if halted, _ := next.publishHalt(next.Context(), before); !halted || !next.ReloadsHalted() {
+			t.Errorf("%s: the halt has ended", about)
+		}
+		next.heard(about)
+	}
+}
+
+func TestARestartRepeatsNoNoticeOfAClosedWindow(t *testing.T) {
+	s := newStage(t)
+	s.opts.Window = evening
+	s.acting.Store(true)
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	s.says = nil
+	s.editAndPlay("2")
+	s.heard("a change at noon", "web ReloadHeld")
+	s = s.restarted()
+	s.editAndPlay("3")
+	s.heard("another change after a restart")
+	s = s.restarted()
+	s.play(2 * time.Hour)
+	s = s.restarted()
+	s.play(time.Minute)
+	s.heard("the event has expired", "web ReloadHeld")
+}

@@ -36,7 +36,7 @@ func newApprove(c clock.Clock) *cobra.Command {
 		Use:   "approve KIND/NAME",
 		Short: "Approve the reloads that wait for the current data of a source or a workload",
 		Long: `Approve the reloads that wait for the current data of a ConfigMap or Secret, for all of its workloads. Or approve the
-current data of all sources of one workload.
+current data of all sources of one workload. A ClusterTrustBundle is in no namespace: approve its workloads.
 
 The command writes the annotation ` + annotations.Approved + ` on that object, with the digest of the data. The annotation
 has no effect on other data. The command uses your own permissions: to patch the object, and the verb approve on
@@ -70,7 +70,7 @@ With --digest, the command fails if the data has changed since you saw that dige
 	}
 	a.bind(cmd, false)
 	cmd.Flags().StringVar(&a.seen, "digest", "", "digest of the data that you have seen (default: of the current data)")
-	a.complete(cmd, slices.Concat(inspect.SourceResources(), inspect.WorkloadResources()))
+	a.complete(cmd, slices.Concat(inspect.Completed(), inspect.WorkloadResources()))
 	return cmd
 }
 

@@ -74,6 +74,7 @@ func completeValues(cmd *cobra.Command) {
 		"ignored-workload-types": {"jobs", "cronjobs"},
 		"is-Argo-Rollouts":       {"true", "false", config.Auto},
 		"is-argo-rollouts":       {"true", "false", config.Auto},
+		"keys":                   {"all", "used"},
 		"log-format":             {"text", "json"},
 		"log-level":              {"trace", "debug", "info", "warn", "error", "fatal", "panic"},
 		"mode":                   {"reload", "notify"},

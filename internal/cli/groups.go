@@ -22,14 +22,14 @@ const annotationFlags = "-annotation"
 func groups() []group {
 	return []group{
 		{"Sources and workloads", []string{
-			"auto-reload-all", "reload-on-create", "reload-on-delete", "resources-to-ignore", "ignored-workload-types", "is-Argo-Rollouts", "workload-kind",
-			"enable-csi-integration",
+			"auto-reload-all", "keys", "reload-on-create", "reload-on-delete", "resources-to-ignore", "ignored-workload-types", "is-Argo-Rollouts", "workload-kind",
+			"enable-csi-integration", "enable-cluster-trust-bundles",
 		}},
 		{"Namespaces and selectors", []string{"namespaces", "namespaces-to-ignore", "namespace-selector", "resource-label-selector"}},
 		{"Timing", []string{"settle", "settle-max", "settle-gitops", "churn", "window", "gate-url", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", "adopt-rate", "sync-after-restart"}},
 		{"Reloads", []string{"reload-strategy", "secret-marks", "on-revert", "webhook-url", "dry-run"}},
 		{"High availability", []string{"enable-ha", "leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period"}},
-		{"API server, endpoints and logs", []string{"kube-api-qps", "kube-api-burst", "listen-address", "enable-pprof", "pprof-addr", "log-format", "log-level"}},
+		{"API server, endpoints and logs", []string{"kube-api-qps", "kube-api-burst", "listen-address", "ui-address", "enable-pprof", "pprof-addr", "log-format", "log-level"}},
 	}
 }
 

@@ -123,7 +123,7 @@ func afterStart(ctx context.Context, c clock.WithTicker, ready func() bool, star
 
 // giveBack returns unused memory to the operating system at some moments, in their order. At the
 // start, the process reads all objects and keeps next to nothing of them. Go would keep that memory
-// for later, but nothing later needs as much.
+// for later, but nothing later needs as much. The same applies to the program itself.
 func giveBack(ctx context.Context, c clock.WithTicker, moments ...func() bool) {
 	ticker := c.NewTicker(restEvery)
 	defer ticker.Stop()
@@ -136,5 +136,6 @@ func giveBack(ctx context.Context, c clock.WithTicker, moments ...func() bool) {
 			}
 		}
 		debug.FreeOSMemory()
+		unmapProgram()
 	}
 }

@@ -58,9 +58,9 @@ func newHalts(client clientset.Interface, cfg *config.Config) controller.Halts {
 	return halts{client, infoOf(cfg)}
 }
 
-// Accepted implements controller.Halts.
-func (h halts) Accepted(ctx context.Context) (int64, error) {
-	return metainfo.Accepted(ctx, h.client, h.info)
+// Published implements controller.Halts.
+func (h halts) Published(ctx context.Context) (halted metainfo.Halted, accepted int64, err error) {
+	return metainfo.Published(ctx, h.client, h.info)
 }
 
 // Publish implements controller.Halts.

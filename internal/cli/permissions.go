@@ -24,7 +24,7 @@ import (
 
 // needed returns the permissions for everything that is enabled, in the order of the chart.
 func needed(cfg *config.Config, own string) []permissions.Permission {
-	all := slices.Concat(watchPermissions(cfg), controller.KeyPermissions(own, cfg.DryRun), leasePermissions(cfg))
+	all := slices.Concat(watchPermissions(cfg), controller.KeyPermissions(own, cfg.DryRun), leasePermissions(cfg), uiPermissions(cfg))
 	if writesMetaInfo(cfg) {
 		all = append(all, metainfo.Permissions(cfg.MetaNamespace)...)
 	}
@@ -61,6 +61,9 @@ func watchPermissions(cfg *config.Config) []permissions.Permission {
 		})
 	}
 	all = permissions.In(cfg.Namespaces, all...)
+	if cfg.TrustBundles {
+		all = append(all, controller.TrustBundlePermissions()...)
+	}
 	if !settings.WatchesNamespaces() {
 		return all
 	}

@@ -38,6 +38,6 @@ are not rolled. The source need not exist. The exit code is 2 if you may not rea
 	}
 	a.bind(cmd, false)
 	a.bindOutput(cmd, outputJSON)
-	a.complete(cmd, inspect.SourceResources())
+	a.complete(cmd, inspect.Completed())
 	return cmd
 }

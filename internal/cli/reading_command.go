@@ -29,6 +29,8 @@ type readingCommand struct {
 	all                 bool
 	// home is the namespace of the kubeconfig.
 	home string
+	// several reports whether the command takes several contexts, with a flag of its own.
+	several bool
 	// at is the namespace of the controller, or empty to search for it.
 	at     string
 	output string
@@ -52,7 +54,9 @@ func (a *readingCommand) bind(cmd *cobra.Command, all bool) {
 	if all {
 		flags.BoolVarP(&a.all, "all-namespaces", "A", false, "all namespaces")
 	}
-	flags.StringVar(&a.context, "context", "", "context of the kubeconfig")
+	if !a.several {
+		flags.StringVar(&a.context, "context", "", "context of the kubeconfig")
+	}
 	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "path of the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a Pod)")
 	flags.StringVar(&a.at, "controller-namespace", "", "namespace of the controller (default: found by the ConfigMap reloader-meta-info)")
 	a.cfg.BindDecisionFlags(flags)

@@ -61,7 +61,7 @@ on the ConfigMap reloader-meta-info of the controller. Reloads that began before
 	}
 	a.bind(cmd, false)
 	cmd.Flags().BoolVar(&halted, "all", false, "end a halt of all reloads, instead of a stop of one source")
-	a.complete(cmd, inspect.SourceResources())
+	a.complete(cmd, inspect.Completed())
 	return cmd
 }
 

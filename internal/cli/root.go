@@ -141,6 +141,7 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 	root.AddCommand(
 		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}), newStamp(),
 		newPending(getenv, clock.RealClock{}), newApprove(clock.RealClock{}), newResume(clock.RealClock{}), newFreeze(clock.RealClock{}), newThaw(clock.RealClock{}), newUninstall(clock.RealClock{}),
+		newUI(buildinfo.Read(version), clock.RealClock{}),
 	)
 	for _, cmd := range root.Commands() {
 		completeValues(cmd)

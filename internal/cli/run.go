@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -48,7 +49,7 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			started := keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
-			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr), started)
+			return run(cmd.Context(), &cfg, cmd.Flags(), build, cfg.Logger(stderr), started)
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
@@ -56,7 +57,7 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger, started func()) error {
+func run(ctx context.Context, cfg *config.Config, flags *pflag.FlagSet, build buildinfo.Info, log *slog.Logger, started func()) error {
 	log.Info("starting reroll", "version", build.Version, "commit", build.Commit)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
@@ -82,7 +83,13 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if profiles != nil {
 		servers = append(servers, profiles)
 	}
-	if err := p.run(ctx, servers, options); err != nil {
+	if p.ui, err = p.newUI(flags); err != nil {
+		return err
+	}
+	if p.ui != nil {
+		servers = append(servers, p.ui.server)
+	}
+	if err := p.run(ctx, servers, cfg.Options(flags)); err != nil {
 		return err
 	}
 	log.Info("stopped")
@@ -101,6 +108,9 @@ type process struct {
 	alerts  *report.Alerts
 	leader  leadership
 	ctl     *controller.Controller
+	where   place
+	// ui is nil if no UI is served.
+	ui *ui
 	// covered is closed when it is known since when the settings apply.
 	covered chan struct{}
 	// started is called when everything has been read.
@@ -128,7 +138,7 @@ func newProcess(ctx context.Context, cfg *config.Config, build buildinfo.Info, l
 	p.metrics.CountRequests()
 	p.events = report.NewEvents(p.client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	p.alerts = newAlerts(cfg, log, p.metrics)
-	p.leader = newLeadership(cfg, urgent, log)
+	p.leader, p.where = newLeadership(cfg, urgent, log), where
 	p.newController(ctx, where)
 	return p, nil
 }
@@ -153,7 +163,7 @@ func (p *process) newController(ctx context.Context, where place) {
 			}
 			return leads, err
 		},
-	}, kubeapi.Client{Interface: p.client, Custom: kubeapi.NewCustomClients(where.config, p.client, wall)}, wall, log, report.New(log, p.events, p.metrics, p.alerts, cfg.DryRun))
+	}, kubeapi.Client{Interface: p.client, Custom: kubeapi.NewCustomClients(where.config, p.client, wall)}, wall, log, report.New(log, p.events, p.metrics, p.alerts, cfg.DryRun), p.metrics)
 	p.events.GiveWayTo(p.ctl.Writing)
 	p.metrics.WatchDepth(p.ctl.Depth)
 	p.metrics.WatchRollouts(p.ctl.RolloutsInProgress)
@@ -175,7 +185,7 @@ func (p *process) run(ctx context.Context, servers []*server.Server, options map
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	worked := make(chan struct{})
+	worked, published := make(chan struct{}), make(chan struct{})
 	for _, s := range servers {
 		running.Go(func() {
 			if err := s.Run(ctx); err != nil {
@@ -183,13 +193,19 @@ func (p *process) run(ctx context.Context, servers []*server.Server, options map
 			}
 		})
 	}
+	if p.ui != nil {
+		running.Go(func() { p.ui.view.Watch(ctx) })
+	}
 	running.Go(func() { p.guard.Run(ctx, p.client) })
 	running.Go(func() { warnOfMissingNamespaces(ctx, p.client, p.cfg.Namespaces, p.log) })
-	running.Go(func() { p.events.Run(worked) })
+	running.Go(func() {
+		defer close(published)
+		p.events.Run(worked)
+	})
 	running.Go(func() {
 		writeMetaInfo(ctx, p.covered, p.client, p.cfg, options, p.build, p.ctl.Instance, p.log)
 	})
-	running.Go(func() { p.alerts.Run(worked) })
+	running.Go(func() { p.alerts.Run(published) }) // some alerts follow an event
 	// A standby has synced caches, and reconciles nothing yet.
 	running.Go(func() {
 		afterStart(ctx, clock.RealClock{}, p.ctl.Ready, p.started, func() bool { return p.ctl.Depth() == 0 })

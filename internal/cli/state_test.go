@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 )
@@ -51,7 +53,7 @@ func TestWhereStateIsKeptIsLoggedBeforeAnyRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		ended <- run(ctx, cfg, nil, buildinfo.Info{Version: "1.2.3"}, slog.New(slog.NewTextHandler(r, nil)), func() {})
+		ended <- run(ctx, cfg, pflag.NewFlagSet("run", pflag.ContinueOnError), buildinfo.Info{Version: "1.2.3"}, slog.New(slog.NewTextHandler(r, nil)), func() {})
 	}()
 	select {
 	case <-r.requested:

@@ -53,13 +53,14 @@ answer follows the rules of the controller, with your own permissions. The comma
 				return err
 			}
 			x.Last = cluster.LastEvent(cmd.Context(), &x.Workload)
+			x.Fields = cluster.FieldNotes(cmd.Context(), objects.Settings(), &x.Workload)
 			out := cmd.OutOrStdout()
 			return a.show(out, func() string { return x.Text(paint(out, getenv)) }, x.JSON)
 		},
 	}
 	a.bind(cmd, false)
 	a.bindOutput(cmd, outputJSON)
-	a.complete(cmd, inspect.WorkloadResources(), inspect.SourceResources())
+	a.complete(cmd, inspect.WorkloadResources(), inspect.Completed())
 	return cmd
 }
 

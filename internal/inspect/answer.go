@@ -73,13 +73,17 @@ type Answer struct {
 	// Freezes describe why no reload starts now, if users froze reloads.
 	Freezes []string
 	// Waves describe how the workload is rolled after others, and what sets that, for each source.
-	Waves []string
+	// Fleets are these sources, with its namespace.
+	Waves  []string
+	Fleets []FleetKey
 	// Mode describes what follows from a change, empty for a reload by default.
 	Mode string
-	// Windows describe when the workload may be reloaded, and what sets that.
-	Windows []string
-	Ledger  Ledger
-	Sources []Source
+	// Windows describe when the workload may be reloaded, and what sets that. Schedule is the text of
+	// those of the workload, empty without any.
+	Windows  []string
+	Schedule string
+	Ledger   Ledger
+	Sources  []Source
 	// Missing are the sources that the workload requires and that do not exist. Unmatched are the
 	// expressions in the lists of the workload that match no source.
 	Missing   []reload.MissingSource
@@ -117,12 +121,16 @@ type Source struct {
 	// Unread reports whether the user may not read sources of this kind. Absent reports whether the
 	// source does not exist.
 	Unread, Absent bool
+	// Unasked reports whether it is unread because too many sources of other namespaces are named.
+	Unasked bool
 	// Deleted reports whether the ledger shows that the source existed.
 	Deleted bool
 	// Near are existing names, of which the name of the source may be a misspelling.
 	Near []string
 	// Ignored reports whether the controller is configured not to read sources of this kind.
 	Ignored bool
+	// Outside reports whether the source is in another namespace that the controller does not watch.
+	Outside bool
 	// Match reports whether the source has the match annotation.
 	Match            bool
 	Content          Content
@@ -131,6 +139,12 @@ type Source struct {
 	// not listed.
 	Older    int
 	Problems []annotations.Problem
+	// Keys are the keys that count, with the reason. Skipped reports whether the source was written
+	// after the ledger, and only other keys can have changed.
+	Keys    policy.KeyVerdict
+	Skipped bool
+	// existing are the names of its keys.
+	existing []string
 }
 
 // Content is the result of comparing the data of a source with the ledger.
@@ -154,12 +168,16 @@ type Evaluation struct {
 	pods    Pods
 	now     time.Time
 	// fleets are the workloads that sources roll one after the other.
-	fleets map[source.Key]*gate.Fleet
+	fleets map[FleetKey]*gate.Fleet
 }
 
 // Evaluate puts the objects into the state that a controller has after a start, before any event.
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
+	if o.live != nil {
+		return &Evaluation{objects: o, state: o.live.state, pods: pods, now: now, fleets: map[FleetKey]*gate.Fleet{}}
+	}
 	st := state.New(o.settings.AutoReloadAll)
+	st.CountKeys(o.settings.Rules.Keys)
 	for name, known := range o.namespaces {
 		st.PutDefaults(name, state.Defaults{Policy: known.Defaults, OptsInSince: known.OptsInSince})
 	}
@@ -178,7 +196,8 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 			st.PutSource(src, false)
 		}
 	}
-	return &Evaluation{objects: o, state: st, pods: pods, now: now, fleets: map[source.Key]*gate.Fleet{}}
+	st.Unite()
+	return &Evaluation{objects: o, state: st, pods: pods, now: now, fleets: map[FleetKey]*gate.Fleet{}}
 }
 
 // OptedIn returns the workloads that some source could roll, in a fixed order. The result includes
@@ -186,7 +205,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 // date.
 func (e *Evaluation) OptedIn() []workload.Key {
 	var keys []workload.Key
-	for key, w := range e.objects.workloads {
+	for key, w := range e.objects.all("") {
 		if _, left := e.objects.parentOf(key); left {
 			continue // the answer about its owner covers it
 		}
@@ -227,6 +246,7 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 		}
 		a.Mode = gate.DescribeMode(&facts)
 		a.Windows = gate.DescribeWindows(&facts, e.now.Location())
+		a.Schedule, _ = facts.Windows()
 		a.Approvals, a.Consent = gate.DescribeApproval(&facts), gate.ConsentTo(&facts, &a.Decision)
 	}
 	e.unseen(&a)
@@ -252,6 +272,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	s.Rules.Complete(f, reload.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others, Freeze: s.Freeze}, e.now)
 	f.Unread = slices.Clone(f.Unread)
+	f.LeaveOut(e.objects.leftOut)
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // the controller that wrote the ledger was installed before
 	}
@@ -267,12 +288,12 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	f.Instance = a.Ledger.Instance
 	f.Concerns = slices.DeleteFunc(f.Concerns, func(c reload.Concern) bool {
 		_, all := a.Ledger.Aggregates[source.Secret]
-		return all && c.Source.Key.Kind == source.Secret
+		return all && c.Source.Key.Kind == source.Secret && !c.Source.Key.IsForeign()
 	})
 	for i := range f.Concerns {
-		src := &f.Concerns[i].Source
-		if digest, ok := a.Ledger.Entries[src.Key.Local()]; ok && src.Key.Kind == source.Secret {
-			src.Digest = digest
+		c := &f.Concerns[i]
+		if digest, ok := a.Ledger.Entries[c.Source.Key.Local()]; ok && c.Source.Key.Local().Keyed() {
+			c.Assume(digest)
 		}
 	}
 }

@@ -98,7 +98,10 @@ func (o *Objects) approved(e *Evaluation, ns, text string) (*Approval, digest.Di
 }
 
 func (o *Objects) approvedSource(key source.Key) (*Approval, digest.Digest, error) {
-	src, there := o.sources[key]
+	if key.Kind.ClusterScoped() {
+		return nil, digest.Digest{}, fmt.Errorf("%s is in no namespace, so it cannot be approved for one: approve each workload instead, for example deployment/NAME", key)
+	}
+	src, there := o.source(key)
 	if !there {
 		return nil, digest.Digest{}, fmt.Errorf("namespace %s has no %s %s, or you may not read it", key.Namespace, key.Kind, key.Name)
 	}
@@ -122,7 +125,7 @@ func (o *Objects) knowsAll(a *Answer) bool {
 	}
 	for i := range a.Sources {
 		src := &a.Sources[i]
-		if src.Verdict.Concerned && (src.Unread || src.Key.Kind.Keyed() && o.settings.NoKey != "" && !src.Absent) {
+		if src.Verdict.Concerned && (src.Unread || src.Key.Keyed() && o.settings.NoKey != "" && !src.Absent) {
 			return false
 		}
 	}
@@ -139,7 +142,7 @@ func (o *Objects) unknownDigest() string {
 
 // nextApproval returns what a workload waits for that has to be approved.
 func (x *Explanation) nextApproval() string {
-	return "nothing, until a user approves the data: " + x.Gate.Request.Brief(x.Workload.Key)
+	return "nothing, until a user approves the data: " + x.Settings.on(x.Gate.Request.Brief(x.Workload.Key))
 }
 
 // command is the command that approves what a workload waits for; empty if it waits for something

@@ -26,7 +26,7 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 		return workload.Key{}, cmp.Or(NotSource(text), err)
 	}
 	var found, near []workload.Key
-	for key := range o.workloads {
+	for key := range o.all(ns) {
 		switch {
 		case key.Namespace != ns:
 		case key.Name == name && (kind == "" || key.Kind == kind):
@@ -86,14 +86,15 @@ func KindThenName(args []string) (joined string, ok bool) {
 // about that one. If a workload has its own pod template, TemplateOwner returns the workload
 // itself.
 func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
-	lender := o.workloads[key].TemplateOwner
+	user, _ := o.workload(key)
+	lender := user.TemplateOwner
 	if lender == nil {
 		return key, nil
 	}
 	if !o.settings.reads(key.Kind) {
 		return key, fmt.Errorf("%s uses the pod template of %s, and %s", key, lender, o.settings.passesOver(o, key))
 	}
-	if _, ok := o.workloads[*lender]; !ok {
+	if _, ok := o.workload(*lender); !ok {
 		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist, is not readable for you, or is not rolled", key, lender)
 	}
 	return *lender, nil
@@ -107,14 +108,14 @@ func (o *Objects) Source(ns, text string) (source.Key, error) {
 	}
 	var found []source.Key
 	for _, k := range sourceKinds() {
-		key := source.Key{Kind: k, Namespace: ns, Name: name}
+		key := source.LocalKey{Kind: k, Name: name}.In(ns)
 		if kind != "" {
 			if k.String() == kind {
 				return key, nil
 			}
 			continue
 		}
-		if _, ok := o.sources[key]; ok {
+		if _, ok := o.source(key); ok {
 			found = append(found, key)
 		}
 	}
@@ -123,7 +124,7 @@ func (o *Objects) Source(ns, text string) (source.Key, error) {
 		return found[0], nil
 	case 0:
 		var near []string
-		for key := range o.sources {
+		for key := range o.sourcesIn(ns) {
 			if key.Namespace == ns && annotations.Alike(key.Name, name) {
 				near = append(near, strings.ToLower(key.Kind.String())+"/"+key.Name)
 			}
@@ -224,8 +225,9 @@ func ref(key workload.Key) string { return strings.ToLower(key.Kind) + "/" + key
 // near returns the sources of a namespace with a name of which the given one may be a misspelling.
 func (e *Evaluation) near(key source.LocalKey, ns string) []string {
 	var names []string
-	for other := range e.objects.sources {
-		if other.Namespace != ns {
+	in := key.In(ns).Namespace
+	for other := range e.objects.sourcesIn(in) {
+		if other.Namespace != in {
 			continue
 		}
 		if other.Kind == key.Kind && annotations.Alike(other.Name, key.Name) || other.Name == key.Name {

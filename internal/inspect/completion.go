@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // WorkloadResources returns the plurals of the kinds of workloads.
@@ -32,6 +33,12 @@ func SourceResources() []string {
 		all = append(all, k.Kind.Resource())
 	}
 	return all
+}
+
+// Completed returns the plurals of the kinds of sources whose names are completed. A request for a
+// kind that few clusters serve would mostly fail.
+func Completed() []string {
+	return slices.DeleteFunc(SourceResources(), func(resource string) bool { return resource == source.ClusterTrustBundle.Resource() })
 }
 
 // Names returns the existing objects of some resources as kind/name, or only the name for

@@ -32,6 +32,10 @@ func (e *Evaluation) evidence(a *Answer) {
 			a.doubt(fmt.Sprintf("%s: you may not read %ss", src.Key, src.Key.Kind))
 			continue
 		}
+		if src.Unread && src.Verdict.Rule == policy.RuleNoConsent {
+			a.doubt(fmt.Sprintf("%s: %s", src.Key, whyForeignNot(src, a.Workload.Key)))
+			continue
+		}
 		if src.Unread || !src.counts() {
 			continue
 		}
@@ -43,7 +47,7 @@ func (e *Evaluation) evidence(a *Answer) {
 			// The output shows the Pods if the user may list them, but does not depend on them.
 			_, _ = e.list(a)
 		}
-		if a.Pods == nil || a.unlisted() {
+		if a.Pods == nil || a.unlisted() || src.Skipped {
 			continue
 		}
 		src.Older = 0
@@ -103,7 +107,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		}
 	case before != "":
 		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.NotifiedAt, 0)
-		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
+		a.Detail = fmt.Sprintf("since %s: %s", e.objects.settings.ago(a.Since, e.now), before)
 	case len(a.Missing) > 0:
 		a.State, a.Detail = Missing, a.missing()
 	case len(a.Unknown) > 0:
@@ -154,7 +158,7 @@ func (e *Evaluation) concludeDecided(f *reload.Facts, a *Answer) bool {
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload && a.Gate.By == gate.Notify:
 		a.Since = d.Changes[len(d.Changes)-1].Source.DataTime
-		a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), d.Why, a.Gate.Why)
+		a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", e.objects.settings.ago(a.Since, e.now), d.Why, a.Gate.Why)
 	case d.Action == reload.Reload && !a.Gate.Open() && !e.objects.settings.gone(e.now):
 		a.waits(e.now.Location())
 	case d.Action == reload.Reload:
@@ -243,7 +247,7 @@ func (p *Ages) of(w *workload.Workload) []rollout.Pod {
 	return own
 }
 
-// pending sets the state for a change that the controller has not acted upon.
+// pending sets the state for a change that the controller has not processed.
 func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	last := a.Decision.Changes[len(a.Decision.Changes)-1]
 	a.Since = last.Source.DataTime
@@ -255,13 +259,13 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	// just now.
 	recent := !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now)
 	if recent && !s.gone(e.now) { // without a controller, nothing follows the settle period
-		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s%s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why, s.unattended(e.now))
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s%s", policy.Short(s.Rules.SettlePeriod(&f.Workload)), a.Decision.Why, s.unattended(e.now))
 		return
 	}
-	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
+	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", s.ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
 }
 
-// longAgo reports whether the change is so old that the controller must have acted upon it.
+// longAgo reports whether the change is so old that the controller must have processed it.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
 }
@@ -284,7 +288,7 @@ func (s *Settings) inaction(now time.Time) string {
 	case s.Silent:
 		return "no controller runs"
 	case s.life(now) == lifeEnded:
-		return "the controller was last active " + ago(s.Heard, now)
+		return "the controller was last active " + s.ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"
 	case s.Webhook != nil:

@@ -34,6 +34,7 @@ type self struct {
 	watches  watching
 	// deployment is the name of the Deployment, or empty if the ConfigMap does not have it.
 	deployment string
+	version    string
 	life       life
 	halted     metainfo.Halted
 	freeze     string
@@ -60,6 +61,7 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 	if json.Unmarshal([]byte(info.Data["deploymentInfo"]), &installed) == nil {
 		s.deployment = installed.Name
 	}
+	s.version = metainfo.Version(info)
 	_, recorded := s.options["settle"] // Reloader has no such flag
 	s.foreign = !recorded && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager })
 	return s, nil

@@ -20,23 +20,12 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Settings: o.settings, Now: now, NoDefaults: o.noDefaults}
-	if known := o.namespaces[ns]; known != nil {
-		x.OfNamespace = known.Problems
-	}
-	user := key
-	if key, err = o.TemplateOwner(key); err != nil {
-		return nil, err
-	}
-	if key != user {
-		x.TemplateUser = &user
-	}
 	e := o.Evaluate(pods, now)
-	x.Answer = e.Of(key)
-	x.OfWorkload = o.mistakesOf(&x.Workload)
-	if source == "" {
-		return x, nil
+	x, err := e.explain(key)
+	if err != nil || source == "" {
+		return x, err
 	}
+	key = x.Workload.Key
 	named, err := o.Source(ns, source)
 	if err != nil {
 		return nil, err
@@ -49,6 +38,25 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 		return x, nil
 	}
 	x.OnlySource = &x.Sources[i]
+	return x, nil
+}
+
+// explain returns the explanation for one workload, which must exist.
+func (e *Evaluation) explain(user workload.Key) (*Explanation, error) {
+	o := e.objects
+	x := &Explanation{Settings: o.settings, Now: e.now, NoDefaults: o.noDefaults}
+	if known := o.namespace(user.Namespace); known != nil {
+		x.OfNamespace = known.Problems
+	}
+	key, err := o.TemplateOwner(user)
+	if err != nil {
+		return nil, err
+	}
+	if key != user {
+		x.TemplateUser = &user
+	}
+	x.Answer = e.Of(key)
+	x.OfWorkload = o.mistakesOf(&x.Workload)
 	return x, nil
 }
 

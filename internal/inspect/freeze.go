@@ -19,7 +19,7 @@ type Frozen struct {
 // frozen returns the freezes in a namespace, or in all that were read if it is empty.
 func (o *Objects) frozen(ns string, now time.Time) []Frozen {
 	var all []Frozen
-	for name, known := range o.namespaces {
+	for name, known := range o.allNamespaces() {
 		if f, is := gate.FrozenBy(known.Defaults.Waves().Freeze, false, now); is && (ns == "" || ns == name) && o.settings.leftOut(o, name) == "" {
 			all = append(all, Frozen{name, f})
 		}

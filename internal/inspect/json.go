@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/policy"
 )
 
 // SchemaVersion is the apiVersion of the JSON documents that the commands print. New fields keep
@@ -96,6 +97,8 @@ type plannedJSON struct {
 	Pods      int64  `json:"pods"`
 	// Wave is only known if workloads are rolled one after the other.
 	Wave *int `json:"wave,omitempty"`
+	// Keys are those that count, if not all do.
+	Keys *keysJSON `json:"keys,omitempty"`
 	gateJSON
 }
 
@@ -112,7 +115,7 @@ func (p *Plan) JSON() (string, error) {
 	list := func(all []Planned) []plannedJSON {
 		out := []plannedJSON{}
 		for _, one := range all {
-			planned := plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, nil, gateOf(one.Gate)}
+			planned := plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, nil, keysAsJSON(&one.keys), gateOf(one.Gate)}
 			if p.Waves != nil {
 				planned.Wave = &one.Wave
 			}
@@ -150,6 +153,26 @@ type sourceJSON struct {
 	Unread  bool       `json:"unread,omitempty"`
 	Written *time.Time `json:"written,omitempty"`
 	UsedBy  []string   `json:"usedBy,omitempty"`
+	// Keys are those that count, if not all do, and Ignored whether only others were written.
+	Keys    *keysJSON `json:"keys,omitempty"`
+	Ignored bool      `json:"ignored,omitempty"`
+}
+
+// keysJSON are the keys of a source that count.
+type keysJSON struct {
+	// Only are all keys that count, unless all but some count.
+	Only    []string `json:"only,omitempty"`
+	Without []string `json:"without,omitempty"`
+	SetBy   string   `json:"setBy"`
+}
+
+// keysAsJSON returns nil if all keys count.
+func keysAsJSON(v *policy.KeyVerdict) *keysJSON {
+	if v.Keys == nil {
+		return nil
+	}
+	only, without := v.Keys.Names()
+	return &keysJSON{only, without, v.SetBy}
 }
 
 func (x *Explanation) sourceJSON(s *Source) sourceJSON {
@@ -160,6 +183,7 @@ func (x *Explanation) sourceJSON(s *Source) sourceJSON {
 	if !one.Rolls && (!s.Unread || !s.Verdict.Concerned) {
 		one.Reason = x.whyNot(s)
 	}
+	one.Keys, one.Ignored = keysAsJSON(&s.Keys), s.Skipped
 	for _, use := range s.Uses {
 		one.UsedBy = append(one.UsedBy, use.String())
 	}
@@ -180,12 +204,14 @@ func (x *Explanation) JSON() (string, error) {
 		Workload  statusJSON   `json:"workload"`
 		Mistakes  []string     `json:"mistakes,omitempty"`
 		Sources   []sourceJSON `json:"sources"`
+		Fields    []string     `json:"fields,omitempty"`
 		Next      string       `json:"next,omitempty"`
 		LastEvent *event       `json:"lastEvent,omitempty"`
 		controllerJSON
 	}
 	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json(x.Now)
 	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll), x.json()
+	out.Fields = x.Fields
 	out.Mistakes, out.Sources = x.mistaken(), []sourceJSON{}
 	if x.OnlySource != nil {
 		out.Sources = append(out.Sources, x.sourceJSON(x.OnlySource))

@@ -16,7 +16,7 @@ func (s *Settings) judge() string {
 }
 
 // judge returns the function that stands for the answer to the controller. A command does not ask
-// itself, because its question may come from another network and with other rights. The ledger
+// itself, because its question may come from another network and with other permissions. The ledger
 // shows that a reload waits: if all other gates are open, it waits for that answer.
 func (e *Evaluation) judge() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
 	url := e.objects.settings.judge()

@@ -45,6 +45,8 @@ const silence = time.Minute
 type sign struct {
 	// Heard is the time when the controller last wrote its Lease, or zero if that is unknown.
 	Heard time.Time
+	// Holder is the identity in its Lease, if that is known.
+	Holder string
 	// Silent reports whether the controller certainly does not run: it released its Lease, or has
 	// no Pods.
 	Silent bool
@@ -80,14 +82,14 @@ func (s *sign) alive(now time.Time) bool { return s.life(now) == lifeRunning }
 func (s *Settings) gone(now time.Time) bool { return s.Controller != "" && s.life(now) == lifeEnded }
 
 // ending returns how and when the controller ended. A killed controller does not release its Lease.
-func (s *sign) ending(now time.Time) string {
+func (s *Settings) ending(now time.Time) string {
 	switch {
 	case s.Heard.IsZero():
 		return "has ended"
 	case s.Silent:
-		return "ended " + ago(s.Heard, now)
+		return "ended " + s.ago(s.Heard, now)
 	default:
-		return "was last active " + ago(s.Heard, now)
+		return "was last active " + s.ago(s.Heard, now)
 	}
 }
 
@@ -114,9 +116,10 @@ func listen(ctx context.Context, client clientset.Interface, namespace, deployme
 }
 
 func signOf(held *coordinationv1.LeaseSpec) sign {
+	holder := ptr.Deref(held.HolderIdentity, "")
 	s := sign{
-		Silent: ptr.Deref(held.HolderIdentity, "") == "",
-		lasts:  time.Duration(ptr.Deref(held.LeaseDurationSeconds, 0)) * time.Second,
+		Holder: holder, Silent: holder == "",
+		lasts: time.Duration(ptr.Deref(held.LeaseDurationSeconds, 0)) * time.Second,
 	}
 	if held.RenewTime != nil {
 		s.Heard = held.RenewTime.Time

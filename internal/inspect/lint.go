@@ -51,6 +51,9 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	e := o.Evaluate(func(string) ([]Pod, error) { return nil, nil }, now)
 	var all []Finding
 	for key, src := range o.sources {
+		if o.outside(key.Namespace) {
+			continue
+		}
 		all = append(all, o.mistakes(named(key.Kind.String(), key.Namespace, key.Name), src.Problems)...)
 	}
 	for name, ns := range o.namespaces {
@@ -62,7 +65,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 		e.use(key, used)
 	}
 	for key, src := range o.sources {
-		if src.Annotations.Match && !src.Annotations.Ignore && !used[key] {
+		if !o.outside(key.Namespace) && src.Annotations.Match && !src.Annotations.Ignore && !used[key] {
 			all = append(all, o.unsought(key, manifests))
 		}
 	}
@@ -103,7 +106,7 @@ func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 		used[facts.Concerns[i].Source.Key] = true
 	}
 	for _, spared := range facts.Spared {
-		src := e.objects.sources[spared.In(key.Namespace)]
+		src, _ := e.objects.source(spared.In(key.Namespace))
 		if facts.Workload.Judge(src.Key, src.Annotations, facts.AutoReloadAll).Rule == policy.RuleExcluded {
 			used[src.Key] = true
 		}
@@ -151,6 +154,12 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	for i := range x.Sources {
 		src := &x.Sources[i]
 		rolled = rolled || src.Verdict.Concerned && !src.Ignored
+		if src.Verdict.Rule == policy.RuleNoConsent {
+			_, there := e.objects.source(src.Key.In(key.Namespace))
+			unknown := src.Unread || manifests && !there
+			rolled = rolled || unknown
+			say(unknown, "%s, which it names: %s", src.Key, x.whyNot(src))
+		}
 		if !src.Verdict.Concerned || !src.Absent || workload.Optional(src.Uses) {
 			continue
 		}
@@ -164,9 +173,10 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		// If a similar name exists, the name is a typo, even if other manifests are missing.
 		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
 	}
+	x.lintKeys(say)
 	for _, n := range facts.Unmatched() {
-		if !e.unread(n.Kind) {
-			say(manifests, "%q, an expression in its list, matches no %s", n.Text, n.Kind)
+		if !slices.ContainsFunc(n.Kinds(), e.unread) {
+			say(manifests, "%s", unmatched(n))
 			rolled = true
 		}
 	}
@@ -198,6 +208,14 @@ func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == policy.RuleNoMatchAnnotation
 	}
 	return f
+}
+
+// unmatched is about an expression or a selector without a source.
+func unmatched(n policy.NamedSource) string {
+	if n.Labels {
+		return fmt.Sprintf("%q, its %s, selects no %s", n.Text, annotations.Sources, n.What())
+	}
+	return fmt.Sprintf("%q, an expression in its list, matches no %s", n.Text, n.What())
 }
 
 func uses(s *Source) string {

@@ -17,7 +17,7 @@ type Mistaken struct {
 // it checks no others than those of keys.
 func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 	var all []Mistaken
-	for key, w := range o.workloads {
+	for key, w := range o.all("") {
 		_, owned := o.parentOf(key)
 		problems := o.mistakesOf(&w)
 		if len(problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.AutoReloadAll) {

@@ -35,6 +35,9 @@ type Objects struct {
 	unread map[string]error
 	// noDefaults reports whether the annotations of namespaces are unknown.
 	noDefaults bool
+	// scope is the namespace that was read, empty for all, and foreign has what workloads name outside.
+	scope   string
+	foreign foreign
 	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are objects that could not be decoded.
@@ -42,6 +45,9 @@ type Objects struct {
 	// places and mistyped are for objects in manifests, by their names in findings.
 	places   map[string]*place
 	mistyped map[string][]mistyped
+	// live has the workloads and the sources of a process that follows the cluster, instead of the
+	// maps.
+	live *live
 }
 
 // NewObjects returns an empty set, to be filled with the settings of a controller.
@@ -59,7 +65,7 @@ func (o *Objects) Put(obj runtime.Object) {
 	switch typed := obj.(type) {
 	case *corev1.Namespace:
 		known := o.settings.Rules.ReadNamespace(&typed.ObjectMeta)
-		o.namespaces[typed.Name] = &known
+		o.putNamespace(typed.Name, &known)
 	case *batchv1.Job:
 		if run, ok := kinds.ReadRun(typed); ok {
 			o.runs[types.NamespacedName{Namespace: typed.Namespace, Name: typed.Name}] = run
@@ -80,7 +86,13 @@ func (o *Objects) putSource(obj runtime.Object) bool {
 		src, ok := k.Read(obj, o.settings.Key, o.settings.Names)
 		head, labeled := obj.(metav1.Object)
 		if ok && labeled {
-			o.sources[src.Key] = o.settings.Rules.Select(src, head.GetLabels())
+			src = o.settings.Rules.Select(src, head.GetLabels())
+			switch {
+			case o.live == nil:
+				o.sources[src.Key] = src
+			case o.settings.Rules.ReadsSource(src.Key.Kind):
+				o.live.state.PutSource(src, false)
+			}
 			return true
 		}
 	}
@@ -99,11 +111,15 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	key := workload.Key{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	w, err := o.settings.Rules.Read(kind, obj)
 	if err != nil {
-		delete(o.workloads, key)
+		o.deleteWorkload(key)
 		o.skipped[key] = err
 		return
 	}
 	delete(o.skipped, key)
+	if o.live != nil {
+		o.live.putWorkload(w, o.settings.reads(key.Kind))
+		return
+	}
 	o.workloads[key] = w
 }
 
@@ -113,7 +129,7 @@ func (o *Objects) addRuns(w *workload.Workload) {
 		return
 	}
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, func(yield func(kinds.OwnRun) bool) {
-		for _, run := range o.runs {
+		for _, run := range o.runsOf(w.Key) {
 			// Without the key, the signature cannot be checked.
 			if run = run.SignedBy(o.settings.Key); o.settings.Key.ID() == "" {
 				run.Signed = true
@@ -123,6 +139,14 @@ func (o *Objects) addRuns(w *workload.Workload) {
 			}
 		}
 	})
+}
+
+// runsOf returns the runs that may be those of a workload.
+func (o *Objects) runsOf(key workload.Key) []kinds.OwnRun {
+	if o.live != nil && o.live.runs != nil {
+		return o.live.runs(key)
+	}
+	return slices.Collect(maps.Values(o.runs))
 }
 
 // Skipped explains each object that could not be decoded, except for those that the controller does
@@ -155,9 +179,9 @@ func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 
 // parentOf returns the workload that created this one, if it exists.
 func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
-	w := o.workloads[key]
+	w, _ := o.workload(key)
 	return w.RolledOwner(func(parent workload.Key) (types.UID, bool) {
-		known, ok := o.workloads[parent]
+		known, ok := o.workload(parent)
 		return known.UID, ok && o.settings.reads(parent.Kind)
 	})
 }
@@ -167,7 +191,7 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	for _, kind := range o.settings.Kinds {
 		if kind.Label() == resource {
 			key := workload.Key{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
-			delete(o.workloads, key)
+			o.deleteWorkload(key)
 			delete(o.skipped, key)
 		}
 	}
@@ -176,13 +200,30 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	}
 	for _, kind := range sourceKinds() {
 		if kind.Resource() == resource {
-			delete(o.sources, source.Key{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+			o.deleteSource(source.Key{Kind: kind, Namespace: name.Namespace, Name: name.Name})
 		}
 	}
 }
 
+func (o *Objects) deleteWorkload(key workload.Key) {
+	if o.live != nil {
+		o.live.deleteWorkload(key)
+	}
+	delete(o.workloads, key)
+}
+
+func (o *Objects) deleteSource(key source.Key) {
+	if o.live != nil {
+		o.live.state.DeleteSource(key, reload.Departure{})
+	}
+	delete(o.sources, key)
+}
+
 // Keep removes the objects of a resource that are not in the list.
 func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{}) {
+	if o.live != nil {
+		o.keepLive(resource, named)
+	}
 	for key := range o.workloads {
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
 	}
@@ -193,6 +234,9 @@ func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{})
 		o.keep(resource, name, named)
 	}
 	for key := range o.sources {
+		if o.outside(key.Namespace) {
+			continue
+		}
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
 	}
 }

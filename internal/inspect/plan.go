@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -19,6 +21,8 @@ type Plan struct {
 	Source   source.Key
 	// Absent reports whether the source does not exist.
 	Absent bool
+	// allows reports whether workloads of other namespaces may name it.
+	allows bool
 	// Rolled are the workloads that a change would roll, or notify a receiver of. Left are the
 	// workloads that use or name the source and that a change would not roll.
 	Rolled, Left []Planned
@@ -31,13 +35,18 @@ type Plan struct {
 	// Waves are how the workloads are rolled one after the other; nil if they are rolled at once.
 	Waves *gate.Settings
 	Now   time.Time
+	// namespace is that of the workloads.
+	namespace string
 }
 
 // Planned is one workload in a plan.
 type Planned struct {
 	Key workload.Key
 	// Why is the rule by which the workload is rolled, or the reason why it is not.
-	Why  string
+	Why string
+	// Keys describe which keys of the source count; empty if all do, as by default.
+	Keys string
+	keys policy.KeyVerdict
 	Wave int
 	Pods int64
 	// Gate is whether a reload may start now.
@@ -50,11 +59,16 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Listed: o.listed(), unlisted: len(unreadWorkloads(o.Unread())), Now: now}
-	_, there := o.sources[key]
+	return o.plan(ns, key, pods, now), nil
+}
+
+func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Plan {
+	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Listed: o.listed(), unlisted: len(unreadWorkloads(o.Unread())), Now: now, namespace: ns}
+	src, there := o.source(key)
 	e := o.Evaluate(pods, now)
+	p.allows = src.Annotations.AllowFrom.Any()
 	p.Absent = !there && !e.unread(key.Kind)
-	for workload, w := range o.workloads {
+	for workload, w := range o.all(ns) {
 		if workload.Namespace != ns || w.TemplateOwner != nil || w.Deleting {
 			continue
 		}
@@ -62,14 +76,14 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key, Freeze: o.settings.Freeze}, now)
 		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
 		x.LeftOut = o.settings.passesOver(o, workload)
-		s := e.source(&facts, &x.Answer, key.Local())
+		s := e.source(&facts, &x.Answer, o.usedAs(key, &facts))
 		s.Absent, s.Deleted, s.Near = false, false, nil // the plan assumes that the source exists
 		one := Planned{Key: workload, Why: x.whyNot(&s), Wave: w.Policy.Wave(), Pods: int64(w.Progress.Wanted)}
 		switch {
 		case x.rolls(&s):
-			one.Why = word(&s)
+			one.Why, one.Keys, one.keys = word(&s), x.keys(&s), s.Keys
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				if src, exists := o.sources[key]; exists {
+				if src, exists := o.source(key); exists {
 					src.Digest = digest.Digest{}                               // nobody has approved that
 					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
 				}
@@ -81,7 +95,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 				continue
 			}
 			p.Rolled = append(p.Rolled, one)
-		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
+		case len(s.Uses) > 0 || facts.Workload.Policy.Names(s.Key):
 			p.Left = append(p.Left, one)
 		}
 	}
@@ -89,11 +103,26 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		slices.SortFunc(list, func(a, b Planned) int { return workload.CompareKeys(a.Key, b.Key) })
 	}
 	if o.settings.Webhook == nil {
-		src := o.sources[key]
+		src, _ := o.source(key)
 		src.Key = key
 		p.byWave(gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves))
 	}
-	return p, nil
+	return p
+}
+
+// usedAs returns the source by which a workload uses another one: for a bundle, that may be a union
+// to which it belongs.
+func (o *Objects) usedAs(key source.Key, f *reload.Facts) source.LocalKey {
+	src, there := o.source(key)
+	if _, refers := f.Workload.Reference(key.Local()); refers || !there {
+		return key.Local()
+	}
+	for _, ref := range f.Workload.References {
+		if u, united := ref.Key.Union(); united && u.Has(&src) {
+			return ref.Key
+		}
+	}
+	return key.Local()
 }
 
 // unreadOfPlan returns the unread resources without the other kinds of sources, because the plan
@@ -150,6 +179,12 @@ func (p *Plan) Text(paint Paint) string {
 		page.paragraph(left)
 		page.planned(p.Left, false, p.Now)
 	}
+	if p.Source.Kind.ClusterScoped() {
+		page.paragraph(fmt.Sprintf("Workloads of other namespaces than %s may use it, too.", p.namespace))
+	}
+	if p.allows {
+		page.paragraph(fmt.Sprintf("Workloads of other namespaces may name it, too (%s).", annotations.AllowFromKey))
+	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
 	}
@@ -184,6 +219,9 @@ func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 		why := one.Why
 		if waves {
 			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
+		}
+		if one.Keys != "" {
+			why += "; " + one.Keys
 		}
 		switch {
 		case one.Gate.Open(), one.Gate.By == gate.Notify: // the reason contains it

@@ -16,6 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Cluster reads a cluster with the permissions of the user.
@@ -36,6 +37,9 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 func (s *Settings) Resources(ns string) []kubeapi.Watched {
 	var all []kubeapi.Watched
 	for _, k := range kubeapi.SourceKinds() {
+		if k.Kind.ClusterScoped() && s.ignores(k.Kind) {
+			continue // most clusters do not serve them
+		}
 		all = append(all, k.In(ns))
 	}
 	for _, kind := range s.Kinds {
@@ -53,6 +57,7 @@ const page = 500
 // end the read.
 func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, error) {
 	o := NewObjects(s)
+	o.scope = ns
 	for _, watched := range c.served(ctx, s.Resources(ns)) {
 		err := c.list(ctx, watched, o.Put)
 		if err := o.noted(watched, err); err != nil {
@@ -63,7 +68,7 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 	if err := c.exists(ctx, o, ns); err != nil {
 		return nil, err
 	}
-	return o, nil
+	return o, c.addForeign(ctx, o)
 }
 
 // served removes custom kinds that the API server does not serve, so that they cost no request. If
@@ -192,8 +197,24 @@ func (c *Cluster) Running(ctx context.Context, names annotations.Names) Pods {
 }
 
 func (c *Cluster) pods(ctx context.Context, names annotations.Names, ns string) ([]Pod, error) {
+	return c.podsWith(ctx, names, ns, "")
+}
+
+// podsMatching lists the Pods that match the selector of a workload.
+func (c *Cluster) podsMatching(ctx context.Context, w *workload.Workload, names annotations.Names) ([]Pod, error) {
+	if !w.Selects() {
+		return nil, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("read the selector of %s: %w", w.Key, err)
+	}
+	return c.podsWith(ctx, names, w.Key.Namespace, selector.String())
+}
+
+func (c *Cluster) podsWith(ctx context.Context, names annotations.Names, ns, selector string) ([]Pod, error) {
 	var all []Pod
-	watched := kubeapi.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
+	watched := kubeapi.Watched{LabelSelector: selector, Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
 	err := c.list(ctx, watched, func(obj runtime.Object) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {

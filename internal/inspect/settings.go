@@ -59,6 +59,12 @@ type Settings struct {
 	Freeze string
 	// The sign shows whether the controller runs.
 	sign
+	// Version is that of the controller, if it is known.
+	Version string
+	// Pages reports that texts are for pages. Then they have times instead of ages.
+	Pages bool
+	// Context is the context of the kubeconfig that commands to paste name, if any.
+	Context string
 	// deployment is the name of the Deployment of the controller, if that is known.
 	deployment string
 	// wanted describes the controller to find.
@@ -125,7 +131,7 @@ func Ask(ctx context.Context, client clientset.Interface, cfg *config.Config, fl
 		return nil, err
 	}
 	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
-	s.deployment, s.Halted, s.Freeze = chosen.deployment, chosen.halted, chosen.freeze
+	s.deployment, s.Halted, s.Freeze, s.Version = chosen.deployment, chosen.halted, chosen.freeze, chosen.version
 	s.wanted = wanted{named: at != "", partly: why == partly}
 	if len(all) > 1 {
 		s.wanted.watches = near
@@ -175,7 +181,7 @@ func (s *Settings) reads(kind string) bool { return s.Rules.ReadsKind(kind) }
 
 // ignores reports whether the controller is configured not to read a kind of source.
 func (s *Settings) ignores(kind source.Kind) bool {
-	return slices.Contains(s.Rules.IgnoredSources, kind)
+	return s.Rules.IgnoresSource(kind)
 }
 
 // asksFor reports whether a workload is opted in. If the controller ignores its kind,
@@ -203,7 +209,7 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	default:
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
-	if o.workloads[key].Deleting {
+	if w, _ := o.workload(key); w.Deleting {
 		return "it is being deleted"
 	}
 	if parent, ok := o.parentOf(key); ok {
@@ -217,7 +223,7 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 
 // leftOut returns why the controller does not watch a namespace, or empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
-	switch s.Rules.LeavesOut(ns, o.namespaces[ns]) {
+	switch o.leavesOut(ns) {
 	case rules.NotNamed:
 		return "the controller watches other namespaces (--namespaces)"
 	case rules.Ignored:

@@ -73,23 +73,29 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 // controller does not reconcile it.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
-	for key, w := range e.objects.workloads {
-		w.Policy = e.objects.policyOf(key)
-		if w.TemplateOwner == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
-			continue
-		}
-		if !e.objects.settings.reads(w.Key.Kind) {
-			why := e.objects.settings.passesOver(e.objects, w.Key)
-			all = append(all, Answer{Workload: w, State: OutOfDate, Detail: "because " + why, LeftOut: why})
-			continue
-		}
-		if _, ok := e.state.Workload(*w.TemplateOwner); !ok {
-			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.TemplateOwner)}
-			a.doubt(a.Detail)
+	for _, w := range e.objects.all("") {
+		if a, is := e.orphan(w); is {
 			all = append(all, a)
 		}
 	}
 	return all
+}
+
+func (e *Evaluation) orphan(w workload.Workload) (a Answer, is bool) {
+	w.Policy = e.objects.policyOf(w.Key)
+	if w.TemplateOwner == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
+		return a, false
+	}
+	if !e.objects.settings.reads(w.Key.Kind) {
+		why := e.objects.settings.passesOver(e.objects, w.Key)
+		return Answer{Workload: w, State: OutOfDate, Detail: "because " + why, LeftOut: why}, true
+	}
+	if _, ok := e.state.Workload(*w.TemplateOwner); ok {
+		return a, false
+	}
+	a = Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.TemplateOwner)}
+	a.doubt(a.Detail)
+	return a, true
 }
 
 // The exit codes.

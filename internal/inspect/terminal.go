@@ -49,6 +49,9 @@ func ago(t, now time.Time) string {
 	return span(now.Sub(t)) + " ago"
 }
 
+// Ago returns how long ago a time was.
+func Ago(t, now time.Time) string { return ago(t, now) }
+
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

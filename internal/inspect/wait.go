@@ -28,9 +28,13 @@ const errHalf = unusable("not everything could be read in that time")
 
 // follower updates objects from watches.
 type follower struct {
-	mu      sync.Mutex
+	mu      sync.RWMutex
 	objects *Objects
 	changed chan struct{}
+	// left is how many of the watches have not brought all of their objects, and running are the
+	// watches.
+	left    atomic.Int32
+	running sync.WaitGroup
 }
 
 // Follow calls check with the current objects, and again after each change, until check is done or
@@ -40,18 +44,47 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	f := &follower{objects: NewObjects(s), changed: make(chan struct{}, 1)}
-	c.readNamespaces(ctx, s, f.objects, ns)
-	read := clk.Now()
-	var running, whole sync.WaitGroup
-	var left atomic.Int32
-	defer running.Wait()
+	f.objects.scope = ns
+	defer f.running.Wait()
 	defer cancel(nil)
+	read := clk.Now()
+	if err := c.start(ctx, cancel, s, ns, clk, f); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	err := c.addForeign(ctx, f.objects)
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
+		// Not all users may watch namespaces, and their annotations rarely change.
+		if clk.Since(read) >= again {
+			c.readNamespaces(ctx, s, o, ns)
+			if err := c.addForeign(ctx, o); err != nil {
+				return false, err
+			}
+			read = clk.Now()
+		}
+		if err := c.exists(ctx, o, ns); err != nil {
+			return false, err
+		}
+		s.hear(ctx, c.Interface)
+		return check(o)
+	})
+}
+
+// start starts the watches, and returns when each has brought all of its objects or may not be read.
+// cancel ends them if the user is not known to the API server any more.
+func (c *Cluster) start(ctx context.Context, cancel context.CancelCauseFunc, s *Settings, ns string, clk clock.Clock, f *follower) error {
+	c.readNamespaces(ctx, s, f.objects, ns)
+	var whole sync.WaitGroup
 	for _, watched := range c.served(ctx, s.Resources(ns)) {
 		own, end := context.WithCancel(ctx)
 		whole.Add(1)
-		left.Add(1)
+		f.left.Add(1)
 		done := sync.OnceFunc(whole.Done)
-		seen := sync.OnceFunc(func() { left.Add(-1); done() })
+		seen := sync.OnceFunc(func() { f.left.Add(-1); done() })
 		feed := &intake.Feed{
 			Open: c.Open(watched), Clock: clk, Handler: &handler{f, watched.String(), seen},
 			Failed: func(err error) {
@@ -67,32 +100,21 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 				}
 			},
 		}
-		running.Go(func() {
+		f.running.Go(func() {
 			defer end()
 			defer done()
 			feed.Run(own)
 		})
 	}
 	whole.Wait()
-	if left.Load() > 0 {
+	if f.left.Load() > 0 {
 		// Some of the objects must not be taken for all objects.
 		if err := ended(ctx); err != nil {
 			return err
 		}
 		return errHalf
 	}
-	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
-		// Not all users may watch namespaces, and their annotations rarely change.
-		if clk.Since(read) >= again {
-			c.readNamespaces(ctx, s, o, ns)
-			read = clk.Now()
-		}
-		if err := c.exists(ctx, o, ns); err != nil {
-			return false, err
-		}
-		s.hear(ctx, c.Interface)
-		return check(o)
-	})
+	return nil
 }
 
 func (f *follower) attend(ctx context.Context, clk clock.Clock, check func(*Objects) (bool, error)) error {
@@ -156,7 +178,7 @@ func (h *handler) Delete(obj runtime.Object) {
 }
 
 // SnapshotComplete removes objects that no longer exist.
-func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}) {
+func (h *handler) SnapshotComplete(named map[types.NamespacedName]struct{}, _ string) {
 	h.note(func() { h.objects.Keep(h.resource, named) })
 	h.seen()
 }

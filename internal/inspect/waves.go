@@ -10,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -18,15 +19,19 @@ import (
 // after a restart.
 func (e *Evaluation) find(facts *reload.Facts) gate.Find {
 	return func(changed *reload.Concern) *gate.Fleet {
-		src := changed.Source
-		settings := gate.SettingsOf(&src, facts.Defaults.Waves(), facts.Waves)
-		if settings.RollingBy == "" && !e.state.HasWaves(src.Key.Namespace) {
+		src, ns := changed.Source, facts.Workload.Key.Namespace
+		if src.Key.IsForeign() {
 			return nil
 		}
-		fleet, known := e.fleets[src.Key]
+		settings := gate.SettingsOf(&src, facts.DefaultWaves(src.Key), facts.Waves)
+		if settings.RollingBy == "" && !e.state.HasWaves(ns) {
+			return nil
+		}
+		key := FleetKey{ns, src.Key}
+		fleet, known := e.fleets[key]
 		if !known {
-			fleet = e.fleet(&src, settings)
-			e.fleets[src.Key] = fleet
+			fleet = e.fleet(&src, ns, settings)
+			e.fleets[key] = fleet
 		}
 		if !fleet.Limits() {
 			return nil
@@ -35,13 +40,26 @@ func (e *Evaluation) find(facts *reload.Facts) gate.Find {
 	}
 }
 
-func (e *Evaluation) fleet(src *source.Source, settings gate.Settings) *gate.Fleet {
+// FleetKey identifies the workloads of a namespace that a source rolls one after the other.
+type FleetKey struct {
+	// Namespace is that of the workloads.
+	Namespace string
+	Source    source.Key
+}
+
+func (e *Evaluation) fleet(src *source.Source, ns string, settings gate.Settings) *gate.Fleet {
 	s := e.objects.settings
 	fleet := gate.NewFleet(src, settings)
-	for _, key := range e.state.Candidates(src.Key) {
+	for _, key := range e.state.CandidatesIn(ns, src.Key) {
 		facts, ok := e.state.FactsAlone(key, src)
 		if !ok || s.passesOver(e.objects, key) != "" || facts.Workload.Deleting {
 			continue
+		}
+		if live := e.objects.live; live != nil && live.member != nil {
+			if m, known := live.member(ns, src, settings, key); known {
+				fleet.Put(key, m)
+				continue
+			}
 		}
 		a := Answer{Workload: facts.Workload}
 		a.readLedger()
@@ -50,7 +68,11 @@ func (e *Evaluation) fleet(src *source.Source, settings gate.Settings) *gate.Fle
 			facts.Instance = a.Ledger.Instance
 		}
 		facts.Seen.Trusted = facts.Workload.MarksDigest() // the controller checks its Pods
-		fleet.Put(key, gate.MemberOf(&facts, src, &settings, e.tracked(&a), gate.Member{}))
+		tracked := e.tracked(&a)
+		if settings.Soak > 0 {
+			tracked.Available = e.availableSince(&a)
+		}
+		fleet.Put(key, gate.MemberOf(&facts, src, &settings, tracked, gate.Member{}))
 	}
 	return fleet
 }
@@ -58,11 +80,25 @@ func (e *Evaluation) fleet(src *source.Source, settings gate.Settings) *gate.Fle
 // tracked is what the Pods show of a rollout in progress.
 func (e *Evaluation) tracked(a *Answer) gate.Tracked {
 	w := &a.Workload
-	if w.HasRolled() || !a.Ledger.There {
+	// The controller tracks its own reloads, and not the rollouts of other clients.
+	if _, own := rollout.LatestReload(w); !own || w.HasRolled() {
 		return gate.Tracked{}
 	}
 	outcome, _ := e.outcome(a)
 	return gate.Tracked{Following: true, Late: outcome.Exceeds(w, a.Pods.of(w), e.now), Cause: outcome.Cause}
+}
+
+// availableSince is what the Pods show of a workload whose rollout has ended, if its kind has no times
+// in its status. The controller has seen when the workload became available.
+func (e *Evaluation) availableSince(a *Answer) time.Time {
+	w := &a.Workload
+	if !w.HasRolled() || !w.Progress.CompletedAt.IsZero() {
+		return time.Time{}
+	}
+	if a.Pods == nil {
+		_, _ = e.list(a) // without permission, its soak time counts from now
+	}
+	return rollout.AvailableSince(w, a.Pods.of(w))
 }
 
 // turn checks the gates of a workload that has to be reloaded. A workload that may start takes its
@@ -105,9 +141,10 @@ func (e *Evaluation) waves(facts *reload.Facts, a *Answer) {
 			continue
 		}
 		src, s := &facts.Concerns[i].Source, *fleet.Settings()
+		a.Fleets = append(a.Fleets, FleetKey{a.Workload.Key.Namespace, src.Key})
 		text := fmt.Sprintf("%s %s: wave %d", src.Key.Kind, src.Key.Name, wave)
 		if wave != 0 {
-			text += " (" + annotations.Wave + ")"
+			text += " (" + a.Workload.Policy.WaveSetBy() + ")"
 		}
 		if s.Urgent {
 			text += "; urgent, so it waits for no other workload (" + annotations.Urgent + ")"
@@ -125,7 +162,7 @@ func describeWaves(s *gate.Settings) string {
 	if s.RollingBy != "" {
 		parts = append(parts, fmt.Sprintf("at most %s at a time (%s)", s.MaxRolling, s.RollingBy))
 	}
-	parts = append(parts, fmt.Sprintf("each has to stay available for %s (%s)", s.Soak, s.SoakBy), fmt.Sprintf("more than %d failures stop it (%s)", s.MaxFailures, s.FailuresBy))
+	parts = append(parts, fmt.Sprintf("each has to stay available for %s (%s)", policy.Short(s.Soak), s.SoakBy), fmt.Sprintf("more than %d failures stop it (%s)", s.MaxFailures, s.FailuresBy))
 	return strings.Join(parts, ", ")
 }
 
@@ -133,11 +170,11 @@ func describeWaves(s *gate.Settings) string {
 func (x *Explanation) nextTurn() string {
 	src := x.Gate.Source
 	if x.Gate.By == gate.Halted {
-		return "Reroll continues when enough of the workloads that failed recover; to continue at once: reroll resume --all"
+		return "Reroll continues when enough of the workloads that failed recover; to continue at once: " + x.Settings.on("reroll resume --all")
 	}
 	if x.Gate.Stopped {
-		return fmt.Sprintf("Reroll continues when that workload recovers, or with other data of %s; to continue with this data: reroll resume -n %s %s/%s",
-			src, src.Namespace, strings.ToLower(src.Kind.String()), src.Name)
+		return fmt.Sprintf("Reroll continues when that workload recovers, or with other data of %s; to continue with this data: %s",
+			src, x.Settings.on("reroll resume -n "+x.Workload.Key.Namespace+" "+strings.ToLower(src.Kind.String())+"/"+src.Name))
 	}
 	return "Reroll rolls it with the newest data when its turn comes"
 }
@@ -200,7 +237,7 @@ func (o *Objects) Resume(ns, text string, pods Pods, now time.Time) (*Resumption
 	if err != nil {
 		return nil, err
 	}
-	src, there := o.sources[key]
+	src, there := o.source(key)
 	if !there {
 		return nil, fmt.Errorf("namespace %s has no %s %s, or you may not read it", ns, key.Kind, key.Name)
 	}
@@ -213,8 +250,9 @@ func (o *Objects) Resume(ns, text string, pods Pods, now time.Time) (*Resumption
 		src.Digest = sum
 	}
 	r := &Resumption{Source: src, Digest: src.Digest.String()}
-	settings := gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves)
-	if fleet := e.fleet(&src, settings); fleet.Stopped() {
+	settings := gate.SettingsOf(&src, o.wavesOf(key.Namespace), o.settings.Rules.Waves)
+	// The consent on a source without a namespace is one for all, and this one shows what it ends.
+	if fleet := e.fleet(&src, ns, settings); fleet.Stopped() {
 		r.Stopped, r.Why = true, fleet.WhyStopped()
 	}
 	return r, nil
@@ -222,7 +260,7 @@ func (o *Objects) Resume(ns, text string, pods Pods, now time.Time) (*Resumption
 
 // wavesOf returns what the annotations of a namespace set.
 func (o *Objects) wavesOf(ns string) annotations.Waves {
-	if known := o.namespaces[ns]; known != nil {
+	if known := o.namespace(ns); known != nil {
 		return known.Defaults.Waves()
 	}
 	return annotations.Waves{}
@@ -230,8 +268,9 @@ func (o *Objects) wavesOf(ns string) annotations.Waves {
 
 // policyOf returns the policy of a workload, with the defaults of its namespace.
 func (o *Objects) policyOf(key workload.Key) policy.Policy {
-	own := o.workloads[key].Policy
-	if known := o.namespaces[key.Namespace]; known != nil {
+	w, _ := o.workload(key)
+	own := w.Policy
+	if known := o.namespace(key.Namespace); known != nil {
 		return own.Under(known.Defaults)
 	}
 	return own
@@ -240,7 +279,7 @@ func (o *Objects) policyOf(key workload.Key) policy.Policy {
 // mistakesOf returns the mistakes in the annotations of a workload.
 func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
 	var defaults policy.Policy
-	if known := o.namespaces[w.Key.Namespace]; known != nil {
+	if known := o.namespace(w.Key.Namespace); known != nil {
 		defaults = known.Defaults
 	}
 	return w.Mistakes(o.settings.AutoReloadAll, defaults)
@@ -249,7 +288,7 @@ func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
 // newest returns the digest of a source in the ledger with the newest data.
 func (o *Objects) newest(key source.Key) (sum [16]byte, ok bool) {
 	var at int64
-	for _, w := range o.workloads {
+	for _, w := range o.all(key.Namespace) {
 		if w.Key.Namespace != key.Namespace || w.LedgerText == "" {
 			continue
 		}

@@ -28,13 +28,17 @@ type Explanation struct {
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
 	// if the user may not read events.
 	Last *LastEvent
-	Now  time.Time
+	// Fields are notes about fields of the pod template that are no reference to a source.
+	Fields []string
+	Now    time.Time
 }
 
 // LastEvent is an event of the controller.
 type LastEvent struct {
 	Reason, Note string
 	At           time.Time
+	// About is the object. Its kind has no API group.
+	About workload.Key
 }
 
 // Text returns the explanation for a terminal.
@@ -132,6 +136,8 @@ func (x *Explanation) whyNot(s *Source) string {
 	switch {
 	case x.LeftOut != "":
 		return x.LeftOut
+	case whyForeignNot(s, x.Workload.Key) != "":
+		return whyForeignNot(s, x.Workload.Key)
 	case s.Deleted && len(s.Uses) == 0:
 		return "it was deleted; Reroll watches for it"
 	case s.Deleted:
@@ -142,6 +148,8 @@ func (x *Explanation) whyNot(s *Source) string {
 		return "it does not exist; Reroll watches for it"
 	case s.Absent && len(s.Uses) == 0:
 		return "it does not exist, and the workload does not reference it"
+	case s.Ignored && s.Key.Kind.ClusterScoped():
+		return fmt.Sprintf("the controller does not read %ss (--enable-cluster-trust-bundles is off)", s.Key.Kind)
 	case s.Ignored:
 		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && s.Match:
@@ -157,30 +165,41 @@ func (x *Explanation) whyNot(s *Source) string {
 
 // word returns the annotation or the rule by which a source rolls the workload.
 func word(s *Source) string {
-	if s.Verdict.Rule == policy.RuleNamed && s.Verdict.Entry != s.Key.Name {
-		return fmt.Sprintf("named by %q", s.Verdict.Entry)
+	if s.Verdict.Rule.WithoutReference() && s.Verdict.Entry != s.Key.Name {
+		return fmt.Sprintf("%s by %q", s.Verdict.Rule, s.Verdict.Entry)
 	}
 	return s.Verdict.Rule.String()
 }
 
 // optIn shows how to opt in the workload, if it is not opted in.
 func (x *Explanation) optIn(p *pageText) {
-	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
+	why, command := x.howToOptIn()
+	if command == "" {
 		return
 	}
 	p.gap()
+	p.paragraph(why)
+	p.command(command)
+}
+
+// howToOptIn returns the command that opts the workload in, and why it is not opted in; empty if it
+// is.
+func (x *Explanation) howToOptIn() (why, command string) {
+	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
+		return "", ""
+	}
 	optedIn, decides := x.Workload.Policy.OptedInByNamespace()
 	switch {
 	case decides && !optedIn && x.Settings.AutoReloadAll:
-		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" on namespace %s opts this one out. To opt it in again:", annotations.AutoOfNamespace, x.Workload.Key.Namespace))
+		why = fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" on namespace %s opts this one out. To opt it in again:", annotations.AutoOfNamespace, x.Workload.Key.Namespace)
 	case optedIn:
-		p.paragraph(fmt.Sprintf("Namespace %s opts in its workloads (%s), and %s: \"false\" opts this one out. To opt it in again:", x.Workload.Key.Namespace, annotations.AutoOfNamespace, x.Settings.Names.Auto))
+		why = fmt.Sprintf("Namespace %s opts in its workloads (%s), and %s: \"false\" opts this one out. To opt it in again:", x.Workload.Key.Namespace, annotations.AutoOfNamespace, x.Settings.Names.Auto)
 	case x.Settings.AutoReloadAll:
-		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto))
+		why = fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto)
 	default:
-		p.paragraph("To opt it in for all ConfigMaps and Secrets that it references:")
+		why = "To opt it in for all ConfigMaps and Secrets that it references:"
 	}
-	p.command(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
+	return why, x.Settings.on(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
 }
 
 func (x *Explanation) sources(p *pageText) {
@@ -212,8 +231,13 @@ func (x *Explanation) sources(p *pageText) {
 			}
 		}
 	}
+	if x.OnlySource == nil {
+		for _, note := range x.Fields {
+			p.entry("", oneLine(note))
+		}
+	}
 	for _, n := range x.Unmatched {
-		p.entry("", fmt.Sprintf("%q, an expression in its list, matches no %s", n.Text, n.Kind))
+		p.entry("", unmatched(n))
 	}
 }
 
@@ -233,10 +257,20 @@ func (x *Explanation) about(s *Source) []string {
 	if !x.rolls(s) || s.Written.IsZero() {
 		return lines
 	}
-	content := "data from " + ago(s.Written, x.Now)
+	if keys := x.keys(s); keys != "" {
+		lines = append(lines, keys)
+	}
+	if s.Skipped {
+		return append(lines, "Ignored: written "+x.Settings.ago(s.Written, x.Now)+", and no key that counts differs from the ledger")
+	}
+	content := "data from " + x.Settings.ago(s.Written, x.Now)
 	switch s.Content {
 	case AsInLedger:
-		content += ", same as in the ledger"
+		if s.Keys.Keys != nil {
+			content += ", and no key that counts differs from the ledger" // the write may have changed others
+		} else {
+			content += ", same as in the ledger"
+		}
 	case OtherThanInLedger:
 		content += ", different from the ledger"
 	case NotInLedger:

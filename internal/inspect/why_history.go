@@ -93,7 +93,7 @@ func (s *Settings) presence(now time.Time) string {
 	}
 	switch {
 	case !s.Heard.IsZero():
-		text += ", last active " + ago(s.Heard, now)
+		text += ", last active " + s.ago(s.Heard, now)
 	case s.unsure != "":
 		text += "; unknown whether it runs: " + s.unsure
 	}

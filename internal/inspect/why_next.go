@@ -10,7 +10,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // next returns the next step of the controller, or of the user.
@@ -73,7 +72,7 @@ func (x *Explanation) nextReload() string {
 		}
 		return "the controller has to reload it"
 	}
-	text := fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", x.settlePeriod(), x.Settings.Rules.Longest(&x.Workload))
+	text := fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", policy.Short(x.settlePeriod()), policy.Short(x.Settings.Rules.Longest(&x.Workload)))
 	if url := x.Settings.judge(); url != "" {
 		text += ", if " + url + " allows it (--gate-url)"
 	}
@@ -97,7 +96,7 @@ func (x *Explanation) nextChange() string {
 	case x.Workload.Progress.PausedByReroll && !x.Workload.RolledOut:
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
-		return "nothing, while it is paused: " + resume(&x.Workload)
+		return "nothing, while it is paused: " + x.resume()
 	case x.Cause != "":
 		return "its rollout continues when this problem is solved; see " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(x.Cause))
 	case x.State == Stuck:
@@ -105,11 +104,11 @@ func (x *Explanation) nextChange() string {
 	case x.State == InProgress:
 		return "its rollout continues"
 	case x.Settings.Webhook != nil:
-		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", x.settlePeriod())
+		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", policy.Short(x.settlePeriod()))
 	case x.notifies():
-		return fmt.Sprintf("waiting for changes; Reroll notifies of them %s after the last one%s", x.settlePeriod(), x.settleBy())
+		return fmt.Sprintf("waiting for changes; Reroll notifies of them %s after the last one%s", policy.Short(x.settlePeriod()), x.settleBy())
 	default:
-		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one%s", x.settlePeriod(), x.settleBy())
+		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one%s", policy.Short(x.settlePeriod()), x.settleBy())
 	}
 }
 
@@ -141,7 +140,7 @@ func (x *Explanation) does() string {
 // nextByUser returns how a workload is rolled that only users reload.
 func (x *Explanation) nextByUser() string {
 	if command := notice.RestartCommand(&x.Workload); command != "" {
-		return "nothing, until a user rolls it: " + command
+		return "nothing, until a user rolls it: " + x.Settings.on(command)
 	}
 	return "nothing, until a user rolls it, or " + annotations.Mode + " is " + policy.ModeReload.String()
 }
@@ -151,20 +150,23 @@ func untilInstalled() string {
 }
 
 // resume returns how to resume a paused workload.
-func resume(w *workload.Workload) string {
-	key := w.Key
+func (x *Explanation) resume() string {
+	w, key := &x.Workload, x.Workload.Key
 	switch {
 	case key.Kind == "Rollout":
-		return "kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name
+		return x.Settings.on("kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name)
 	case w.Custom:
 		return "set spec.paused to false"
 	}
-	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
+	return x.Settings.on("kubectl rollout resume -n " + key.Namespace + " " + ref(key))
 }
 
 // resumes explains when Reroll ends a pause that it started.
 func (x *Explanation) resumes() string {
 	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
+		if x.Settings.Pages {
+			return "Reroll resumes it at " + until.UTC().Format(time.RFC3339) + ", and one rollout brings all changes until then"
+		}
 		return fmt.Sprintf("in %s Reroll resumes it, and one rollout brings all changes until then", until.Sub(x.Now).Round(time.Second))
 	}
 	return "the controller has to resume it"

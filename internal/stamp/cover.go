@@ -95,27 +95,29 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 	var covered []digest.StampedSource
 	var lacks []lack
 	added := map[source.Key]bool{}
-	add := func(key source.Key, refers bool) {
+	w := workload.Workload{Policy: t.policy, References: t.references}
+	add := func(key source.Key, written source.LocalKey, refers bool) {
 		if added[key] {
 			return
 		}
 		added[key] = true
 		for _, src := range all.by[key] {
+			keys := w.KeysOf(written, src.annotations.Labels, o.Keys).Keys
 			switch {
 			case !t.policy.Judge(key, src.annotations, refers, o.AutoReloadAll).Concerned:
 			case src.kind == source.Secret.String() && !o.secrets():
 				lacks = append(lacks, lack{text: called(src.kind, key) + " is left out: Secrets count with --key-file, or with --secrets=plain"})
-			case !src.empty:
-				covered = append(covered, digest.StampedSource{Kind: src.kind, Name: key.Name, Digest: src.digest})
+			case !src.empty || keys != nil: // otherwise the first key would change the stamp, even if it does not count
+				covered = append(covered, digest.StampedSource{Kind: src.kind, Name: key.Name, Digest: src.digestOf(keys)})
 			}
 		}
 	}
 	for _, ref := range t.references {
-		if ref.Key.Kind.Reported() { // the data of a CSI volume is in no manifest
+		if ref.Key.Kind.Reported() || ref.Key.Kind.ClusterScoped() { // the data of a CSI volume is in no manifest, and trust is the platform's
 			continue
 		}
 		key := all.resolve(ref.Key.In(t.ns), t.renamed)
-		add(key, true)
+		add(key, ref.Key, true)
 		if !workload.Optional(ref.Uses) && len(all.by[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not in these manifests, so its data is not in the stamp", missing: true})
 		}
@@ -123,7 +125,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 	// Annotations may name sources that the workload does not reference.
 	for key := range t.named(all) {
 		referenced := added[key]
-		add(key, false)
+		add(key, key.Local(), false)
 		if !referenced && !key.Kind.Reported() && len(all.by[key]) == 0 {
 			lacks = append(lacks, t.lacksNamed(key, all))
 		}
@@ -141,18 +143,19 @@ func (t *target) lacksNamed(key source.Key, all *sources) lack {
 	return lack{text: text, missing: true}
 }
 
-// named searches all sources only if some names are expressions.
+// named searches all sources only if some names are expressions, or if labels select some.
 func (t *target) named(all *sources) map[source.Key]bool {
 	found := map[source.Key]bool{}
 	for _, kind := range source.Kinds() {
 		for _, name := range t.policy.ExactNames(kind) {
 			found[source.Key{Kind: kind, Namespace: t.ns, Name: name}] = true
 		}
-		if len(t.policy.Patterns(kind)) == 0 {
+		selects := t.policy.SelectorFor(kind) != nil
+		if len(t.policy.Patterns(kind)) == 0 && !selects {
 			continue
 		}
 		for key := range all.by {
-			if key.Kind == kind && key.Namespace == t.ns && t.policy.Names(key.Local()) {
+			if key.Kind == kind && key.Namespace == t.ns && (selects && key.Name != "" || t.policy.Names(key.Local())) {
 				found[key] = true
 			}
 		}

@@ -22,6 +22,8 @@ type manifestSource struct {
 	// object is the usual name of the object, or empty if it gets its name in the cluster.
 	object string
 	digest digest.Digest
+	// data is nil for an object that creates the source, so that its keys are unknown.
+	data *source.Source
 	// empty reports whether the object has no data.
 	empty       bool
 	annotations source.Annotations
@@ -39,7 +41,7 @@ const (
 
 // sourceOf returns nil for an object that is not a source.
 func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
-	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations"))}
+	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations")), Labels: texts(get(obj.node, "metadata", "labels"))}
 	named := obj.String()
 	if obj.generated { // its name in the cluster is unknown, so nothing can reference it
 		named, meta.Name = "", ""
@@ -71,12 +73,12 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 		}
 		read = source.FromSecret(&s, o.Key, o.Names)
 	case "bitnami.com/" + sealedSecret:
-		meta.Annotations = texts(get(obj.node, "spec", "template", "metadata", "annotations"))
+		meta.Annotations, meta.Labels = texts(get(obj.node, "spec", "template", "metadata", "annotations")), texts(get(obj.node, "spec", "template", "metadata", "labels"))
 		return standIn(obj, named, o.secretOf(meta))
 	case "external-secrets.io/" + externalSecret:
 		meta.Name = cmp.Or(text(get(obj.node, "spec", "target", "name")), meta.Name)
 		if template := get(obj.node, "spec", "target", "template"); template != nil && !isNull(template) {
-			meta.Annotations = texts(get(template, "metadata", "annotations"))
+			meta.Annotations, meta.Labels = texts(get(template, "metadata", "annotations")), texts(get(template, "metadata", "labels"))
 		}
 		switch text(get(obj.node, "spec", "target", "manifest", "kind")) {
 		case "", source.Secret.String():
@@ -89,7 +91,15 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	default:
 		return nil, nil
 	}
-	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, warnings: warningsOf(obj, nil, read.Problems), line: obj.node.Line}, nil
+	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, data: &read, empty: len(read.Keys) == 0, annotations: read.Annotations, warnings: warningsOf(obj, nil, read.Problems), line: obj.node.Line}, nil
+}
+
+// digestOf is the digest of the keys that count, or of everything if the keys are unknown.
+func (s *manifestSource) digestOf(keys *source.Keys) digest.Digest {
+	if s.data == nil {
+		return s.digest
+	}
+	return s.data.DigestOf(keys)
 }
 
 func (o *Options) secretOf(meta metav1.ObjectMeta) source.Source {

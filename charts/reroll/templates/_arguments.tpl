@@ -10,6 +10,9 @@
 {{- if $reloader.enableCSIIntegration }}
 - --enable-csi-integration
 {{- end }}
+{{- if and $reloader.enableClusterTrustBundles (not (include "reroll.scope" .)) }}
+- --enable-cluster-trust-bundles
+{{- end }}
 {{- with $reloader.webhookUrl }}
 - {{ printf "--webhook-url=%s" . | quote }}
 {{- end }}
@@ -94,6 +97,11 @@
 - {{ printf "--pprof-addr=%s" . | quote }}
 {{- end }}
 {{- end }}
+{{- with $reloader.ui }}
+{{- if .enabled }}
+- --ui-address=:{{ int .port }}
+{{- end }}
+{{- end }}
 {{- with $reloader.settle }}
 - --settle={{ . }}
 {{- end }}
@@ -114,6 +122,9 @@
 {{- end }}
 {{- with $reloader.gateUrl }}
 - {{ printf "--gate-url=%s" . | quote }}
+{{- end }}
+{{- with $reloader.keys }}
+- --keys={{ . }}
 {{- end }}
 {{- with $reloader.mode }}
 - --mode={{ . }}

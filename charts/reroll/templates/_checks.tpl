@@ -33,6 +33,9 @@ Rejects values that cannot work. Each message has the values that would.
 {{- end -}}
 {{- end -}}
 {{- range $deployment.extraArgs -}}
+{{- if hasPrefix "--ui-address" . -}}
+{{- fail (printf "reloader.deployment.extraArgs has %s: the Service and the permissions of the UI need values. Remove the flag, and set reloader.ui.enabled to true." .) -}}
+{{- end -}}
 {{- if hasPrefix "--listen-address" . -}}
 {{- fail (printf "reloader.deployment.extraArgs has %s: the probes, the Service and the NetworkPolicy use port 9090. Remove the flag." .) -}}
 {{- end -}}

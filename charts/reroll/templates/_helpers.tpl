@@ -147,6 +147,12 @@ What the annotations are called here. The controller takes blanks around a key a
 - apiGroups: [""]
   resources: [{{ if not .Values.reloader.ignoreConfigMaps }}configmaps{{ end }}{{ if not (or .Values.reloader.ignoreConfigMaps .Values.reloader.ignoreSecrets) }}, {{ end }}{{ if not .Values.reloader.ignoreSecrets }}secrets{{ end }}]
   verbs: [list, watch]
+{{- if (default dict .Values.reloader.ui).enabled }}
+# Events: the UI shows those about workloads.
+- apiGroups: [""]
+  resources: [events]
+  verbs: [list]
+{{- end }}
 # Workloads: list and watch to find the sources that they use, patch to write change markers and ledgers.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]

@@ -7,6 +7,12 @@ The warnings of NOTES, as a list: values that have no effect here, and values th
 {{- if .Values.kubernetes -}}
 {{- $list = append $list "kubernetes has no effect: the API server is that of the cluster." -}}
 {{- end -}}
+{{- if (default dict .Values.global).host -}}
+{{- $list = append $list "global.host has no effect on Reroll: the API server is that of the cluster." -}}
+{{- end -}}
+{{- if .Values.enterprise -}}
+{{- $list = append $list "enterprise has no effect: Reroll has no enterprise edition, and reads no value below it." -}}
+{{- end -}}
 {{- if $reloader.legacy -}}
 {{- $list = append $list "reloader.legacy has no effect: the permissions are the same on every supported cluster." -}}
 {{- end -}}
@@ -26,9 +32,19 @@ The warnings of NOTES, as a list: values that have no effect here, and values th
 {{- $list = append $list (printf "reloader.%s has no effect: it applies only if all namespaces are watched." $key) -}}
 {{- end -}}
 {{- end -}}
+{{- if $reloader.enableClusterTrustBundles -}}
+{{- $list = append $list "reloader.enableClusterTrustBundles has no effect: it needs a ClusterRole, which this chart creates only if all namespaces are watched." -}}
+{{- end -}}
 {{- end -}}
 {{- if and (not $reloader.enablePProf) (not (has $reloader.pprofAddr (list nil "" ":6060"))) -}}
 {{- $list = append $list "reloader.pprofAddr has no effect while reloader.enablePProf is false." -}}
+{{- end -}}
+{{- $ui := default dict $reloader.ui -}}
+{{- $ingress := default dict $ui.ingress -}}
+{{- if and $ingress.enabled (not $ui.enabled) -}}
+{{- $list = append $list "reloader.ui.ingress has no effect while reloader.ui.enabled is false." -}}
+{{- else if and $ingress.enabled (not $ingress.tlsSecret) -}}
+{{- $list = append $list "reloader.ui.ingress has no tlsSecret: unless TLS ends elsewhere, readers send their token in plain text." -}}
 {{- end -}}
 {{- $budget := $reloader.podDisruptionBudget -}}
 {{- if and $budget.enabled (not (include "reroll.given" $budget.maxUnavailable)) (ge (int $budget.minAvailable) (int $reloader.deployment.replicas)) (not (hasSuffix "%" (toString $budget.minAvailable))) (include "reroll.given" $budget.minAvailable) -}}
@@ -46,7 +62,17 @@ rejected list would stop it. So Helm lists nothing where Reroll has run before.
 {{- $reloader := .Values.reloader -}}
 {{- $before := lookup "v1" "Secret" (include "reroll.namespace" .) "reroll-digest-key" -}}
 {{- if and $reloader.rbac.enabled (not $reloader.autoReloadAll) (not $before) -}}
-{{- $keys := values (omit (include "reroll.annotations" . | fromYaml) "match" "ignore" "pausePeriod" "pauseTime") -}}
+{{- $names := include "reroll.annotations" . | fromYaml -}}
+{{- $keys := append (values (omit $names "match" "ignore" "pausePeriod" "pauseTime")) "reroll.dev/sources" -}}
+{{- /* Annotations of namespaces count only if all of them are watched. */ -}}
+{{- $covered := list -}}
+{{- if not (include "reroll.scope" .) -}}
+{{- range default list (get (lookup "v1" "Namespace" "" "") "items") -}}
+{{- if has (dig "annotations" "reroll.dev/auto" "" .metadata | lower) (list "true" "t" "1") -}}
+{{- $covered = append $covered .metadata.name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if $reloader.enableCSIIntegration -}}
 {{- $keys = concat $keys (list "secretproviderclass.reloader.stakater.com/auto" "secretproviderclass.reloader.stakater.com/reload") -}}
 {{- end -}}
@@ -65,6 +91,9 @@ rejected list would stop it. So Helm lists nothing where Reroll has run before.
 {{- $pod = default dict (get $pod .) -}}
 {{- end -}}
 {{- $given := merge dict (dig "metadata" "annotations" dict .) (dig "metadata" "annotations" dict $pod) -}}
+{{- if and (has .metadata.namespace $covered) (not (get $given $names.auto)) -}}
+{{- $optedIn = true -}}
+{{- end -}}
 {{- range $keys -}}
 {{- if not (has (get $given . | lower) (list "" "false" "f" "0")) -}}
 {{- $optedIn = true -}}

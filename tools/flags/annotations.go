@@ -26,7 +26,7 @@ type annotation struct{ on, what string }
 
 const (
 	onWorkload = "workload, or its pod template"
-	onSource   = "ConfigMap, Secret or SecretProviderClass"
+	onSource   = "ConfigMap, Secret, SecretProviderClass or ClusterTrustBundle"
 )
 
 // annotations are said of the fields of annotations.Names.
@@ -55,9 +55,13 @@ func described() map[string]annotation {
 // others are keys that are no field of it.
 func others() []row {
 	return []row{
+		{annotations.ExcludeTrustBundles, annotation{onWorkload, "By users: names of ClusterTrustBundles, or of their signers, whose changes do not roll it: [trust bundles](../how-to/trust-bundles.md)"}},
 		{annotations.Settle, annotation{onWorkload + ", or namespace", "By users: the settle period of a workload, such as `10s`"}},
 		{annotations.AutoOfNamespace, annotation{"namespace", "By users: `true` opts in its workloads, `false` opts them out, unless they set `auto`: [defaults](../how-to/select-workloads.md#set-defaults-for-a-namespace)"}},
+		{annotations.Sources, annotation{onWorkload, "By users: a label selector for sources, such as `plugins=grafana`: [sources by label](../how-to/select-workloads.md#select-sources-by-label)"}},
+		{annotations.AllowFromKey, annotation{"ConfigMap or Secret", "By users: namespaces whose workloads may name it, such as `shop,team-*`: [sources of other namespaces](../how-to/select-workloads.md#use-a-source-of-another-namespace)"}},
 		{annotations.Mode, annotation{onWorkload + ", or namespace", "By users: `reload`, or `notify` to [only notify](../how-to/notify.md)"}},
+		{annotations.Keys, annotation{onWorkload + ", or namespace", "By users: `used` counts only the keys that the pod template uses, `all` counts all; on a workload also a list such as `configmap/app=level,!comment`: [keys](../how-to/count-keys.md)"}},
 		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
 		{annotations.Approval, annotation{"workload or its pod template, namespace, or " + onSource, "By users: `required` makes reloads wait until a user approves them: [approval](../how-to/approve-reloads.md)"}},
 		{annotations.Approved, annotation{"workload, or " + onSource, "By `reroll approve`: the digest of the data that a user approved: [approval](../how-to/approve-reloads.md)"}},

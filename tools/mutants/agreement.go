@@ -15,8 +15,11 @@ func agreement() []mutation {
 		}
 	}
 	return []mutation{
-		shared("excluded", verdicts, "	case policy.excluded.Has(src.Name):", "	case policy.excluded.Has(\"/\"):", everybody),
+		shared("excluded", verdicts, "	case policy.excluded.Has(src.Local().Signer()):", "	case policy.excluded.Has(\"/\"):", everybody),
 		shared("the source is ignored", verdicts, "	case ann.Ignore:", "	case ann.Ignore && src.Name == \"\":", everybody),
+		shared("selected by its labels", verdicts, "	case ann.Labels.MatchedBy(selector):", "	case false:", cluster+" stamp"),
+		shared("only used keys count for all", "internal/policy/keys.go", "		return byDefault, \"--keys\"", "		return KeysAll, \"--keys\"", cluster+" stamp"),
+		shared("an excluded key changes", "internal/source/keys.go", "	if _, left := slices.BinarySearch(k.without, name); left {", "	if _, left := slices.BinarySearch(k.without, name); left && name == \"\" {", "controller stamp"),
 		shared("labels that are not selected", verdicts, "	case ann.Unselected:", "	case ann.Unselected && src.Name == \"\":", cluster+" lint"),
 		shared("the namespace is ignored", namespaces, "	return s.NamespacesToIgnore\n", "	return nil\n", cluster),
 		shared("the namespace is not selected", namespaces, "s.NamespaceSelector.Matches(known.Labels)", "known.Labels != nil", cluster),

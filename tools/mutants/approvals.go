@@ -13,14 +13,20 @@ func approvals() []mutation {
 		{
 			what: "approval: consent to other data counts",
 			file: gates,
-			from: "own.Consent != \"\" && own.Consent == src.Digest.String()", to: "own.Consent != \"\"",
+			from: "given == src.Digest.String() && ", to: "",
 			in: controller, tests: "^TestConsentToDataThatHasChangedSince",
 		},
 		{
 			what: "approval: consent to other data counts, in histories",
 			file: gates,
-			from: "own.Consent != \"\" && own.Consent == src.Digest.String()", to: "own.Consent != \"\"",
+			from: "given == src.Digest.String() && ", to: "",
 			in: controller, tests: histories,
+		},
+		{
+			what: "approval: consent on a source without a namespace counts for all tenants",
+			file: gates,
+			from: " && !src.Key.Kind.ClusterScoped()\n}", to: "\n}",
+			in: answers, tests: rule,
 		},
 		{
 			what: "approval: consent on a workload is to any of its data",
@@ -66,8 +72,8 @@ func approvals() []mutation {
 		},
 		{
 			what: "approval: a restart asks again",
-			file: engine,
-			from: "	if !earlier {", to: "	if true {",
+			file: "internal/controller/gate.go",
+			from: "	n.Once = fmt.Sprintf(\"%s %d %s %s %s\", answer.By, d.Ledger.Counter, answer.Source, data, n.Once)", to: "	_ = data",
 			in: controller, tests: "^TestARestartDoesNotApproveAndDoesNotAskAgain$",
 		},
 		{
@@ -79,7 +85,7 @@ func approvals() []mutation {
 		{
 			what: "approval: each try asks",
 			file: engine,
-			from: "		wait = r.asked.at.Add(repeatEvent).Sub(now)", to: "		wait = 0",
+			from: "	if same {", to: "	if false {",
 			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
 		},
 		{

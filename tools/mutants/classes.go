@@ -14,7 +14,7 @@ func classes() []mutation {
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
 			file: turns,
-			from: "next = all.begin(turn{version, r.Written, true})", to: "next = all.begin(turn{version, r.Written, false})",
+			from: "next = all.begin(turn{version: version, written: r.Written, in: in, rotated: true})", to: "next = all.begin(turn{version: version, written: r.Written, in: in})",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
@@ -44,8 +44,14 @@ func classes() []mutation {
 		{
 			what: "classes: the first that a controller is shown is not told",
 			file: watched,
-			from: "c.putClass(class, class.Restore(reports), false)", to: "class.Restore(reports)",
+			from: "f.c.putClass(class, class.Restore(reports), false)", to: "class.Restore(reports)",
 			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: an object is as new as the first report that was written again",
+			file: "internal/source/secretproviderclass_turns.go",
+			from: "added = n.known", to: "added = n.written",
+			in: "./internal/source", tests: "^TestAnObjectKnownLongBeforeAnotherIsGivenUnobserved$",
 		},
 		{
 			what: "classes: what a pod with the present version is given is taken for the past",
@@ -86,7 +92,7 @@ func classes() []mutation {
 		{
 			what: "classes: the entry of a class is dropped from the ledger",
 			file: "internal/reload/next_ledger.go",
-			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		if !c.Source.Key.Kind.Reported() {\n			next.Entries[c.Source.Key.Local()] = c.Source.Digest\n		}\n",
+			from: "		next.Entries[c.Source.Key.Local()] = c.Digest()\n", to: "		if !c.Source.Key.Kind.Reported() {\n			next.Entries[c.Source.Key.Local()] = c.Digest()\n		}\n",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
@@ -102,15 +108,39 @@ func classes() []mutation {
 			in: controller, tests: "^TestKeptHistories$",
 		},
 		{
+			what: "classes: the version in which a class was deleted does not count",
+			file: watched,
+			from: "state.VersionOf(resourceVersion), true)", to: "state.VersionOf(resourceVersion), false)",
+			in: controller, tests: "^TestADeletedClassConcernsWorkloadsFromThatVersionOn$",
+		},
+		{
+			what: "classes: what is written beside a class counts as later than data that arrived before it",
+			file: sources,
+			from: "cmp.Or(r.AnnotatedIn, version)", to: "cmp.Or(version, r.AnnotatedIn)",
+			in: controller, tests: "^TestADeletedClassConcernsWorkloadsFromThatVersionOn$",
+		},
+		{
+			what: "classes: a pod that starts right after a rotation with what was before was late",
+			file: turns,
+			from: "		return m.beganIn > t.in\n", to: "		return false\n",
+			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
+		},
+		{
 			what: "a ledger that is removed before the first comparison is forgotten",
 			file: "internal/state/workloads.go",
 			from: "	next.keepRemoved(known)\n", to: "",
 			in: known, tests: "^TestARemovedLedgerIsRemembered$",
 		},
 		{
+			what: "a ledger that a rollback restores before the first comparison counts",
+			file: "internal/ledger/rank.go",
+			from: "return !r.read || current.olderThan(other.ledger())", to: "_ = current\n\treturn !r.read",
+			in: known, tests: "^TestARemovedLedgerIsRemembered$",
+		},
+		{
 			what: "what changed after another replica wrote the ledger is forgotten with what it compared",
 			file: "internal/state/compared.go",
-			from: "		case ok && now.changed > version:\n", to: "		case ok && now.changed > version && version == 0:\n",
+			from: "		case ok && now.changedFor(w.keysOf(&now.Source, s.keys)) > version:\n", to: "		case ok && now.changed > version && version == 0:\n",
 			in: known, tests: "^TestWhenAContentLeft$",
 		},
 		{

@@ -13,7 +13,7 @@ func drawn() []mutation {
 		{
 			what: "everything opted in: a template that came back has to bring what was edited before",
 			file: "internal/reload/compare.go",
-			from: "c.Source.DataTime.Before(since)", to: "c.Source.DataTime.Before(f.Installed)",
+			from: "c.Source.DataTime.Before(since)", to: "(since.IsZero() || c.Source.DataTime.Before(f.Installed))",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
 		{
@@ -43,7 +43,7 @@ func drawn() []mutation {
 		{
 			what: "all ways to ask: what is excluded concerns the workload",
 			file: "internal/policy/verdict.go",
-			from: "	case policy.excluded.Has(src.Name):", to: "	case policy.excluded.Has(src.Namespace):",
+			from: "	case policy.excluded.Has(src.Local().Signer()):", to: "	case policy.excluded.Has(src.Namespace):",
 			in: controller, tests: histories,
 		},
 		{
@@ -73,19 +73,31 @@ func drawn() []mutation {
 		{
 			what: "managers forgotten: data that claims to be much older than the ledger is",
 			file: "internal/reload/compare.go",
-			from: "	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime", to: "	if unseen && c.Source.DataTime.Unix() == base.ledger.DataTime",
+			from: "	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime\n", to: "	removed := c.Source.DataTime.Unix() == base.ledger.DataTime && !c.Source.Untracked\n",
 			in: controller, tests: histories,
+		},
+		{
+			what: "managers forgotten: data was written when its source was created",
+			file: "internal/reload/compare.go",
+			from: " || c.Source.Untracked) && !c", to: ") && !c",
+			in: core, tests: "^TestDecide$",
 		},
 		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
-			from: "&& f.Workload.Hides(pods.Count)", to: "&& f.Workload.Hides(pods.Count + 1)",
+			from: "return uncounted || (w.Custom || w.SelectorGuessed) && w.Hides(pods.Count)", to: "return uncounted && false",
 			in: controller, tests: histories,
 		},
 		{
 			what: "pods not found: a status that still counts deleted pods is believed",
 			file: "internal/reload/evidence.go",
-			from: "(f.Workload.Custom || f.Workload.SelectorGuessed) && ", to: "",
+			from: "(w.Custom || w.SelectorGuessed) && ", to: "",
+			in: core, tests: "^TestDecide$",
+		},
+		{
+			what: "pods not found: a status that does not count a new Pod yet is believed",
+			file: "internal/reload/evidence.go",
+			from: "return uncounted || ", to: "_ = uncounted\n\treturn ",
 			in: core, tests: "^TestDecide$",
 		},
 		{
@@ -115,8 +127,68 @@ func drawn() []mutation {
 		{
 			what: "namespace selected: what was seen to change before is acted upon",
 			file: "internal/state/state.go",
-			from: "		if in.version > f.Seen.Policy {", to: "		if in.version > f.Seen.Policy && in.version == 0 {",
+			from: "f.SelectedAt, f.SelectedIn = in.at, in.version", to: "f.SelectedAt = in.at",
 			in: controller, tests: histories,
+		},
+		{
+			what: "namespace selected: annotations that are reworded later hide since when it is",
+			file: "internal/reload/unseen_edit.go",
+			from: "	return max(f.widenedFor(c), f.SelectedIn)\n", to: "	return f.widenedFor(c)\n",
+			in: core, tests: "^TestDecide$",
+		},
+		{
+			what: "data that came and went before a workload asked for anything has to be brought",
+			file: "internal/reload/compare.go",
+			from: " == upToDate || f.beforeAdoption(c)):", to: " == upToDate):",
+			in: core, tests: "^TestContentThatLeftAndCameBack$",
+		},
+		{
+			what: "opted in late: a template that came back has to bring what was edited before",
+			file: "internal/reload/compare.go",
+			from: "(beforeAll || f.beforeAdoption(c))", to: "beforeAll",
+			in: core, tests: "^TestATemplateThatCameBack$",
+		},
+		{
+			what: "all ways to ask: what changed before a workload asked for it, and arrived later, is acted upon",
+			file: "internal/reload/unseen_edit.go",
+			from: "max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])", to: "f.Seen.Adopted",
+			in: core, tests: "^TestDecide$",
+		},
+		{
+			what: "all ways to ask: since when a workload asks for another source is forgotten",
+			file: "internal/state/compared.go",
+			from: "	if len(sources) > 0 {", to: "	if len(sources) > 0 && sources == nil {",
+			in: known, tests: "^TestSinceWhenAnotherSourceIsInALedger$",
+		},
+		{
+			what: "the ledger of a recreated Job counts as written for the data of then",
+			file: "internal/state/workloads.go",
+			from: "next.Runs != nil && next.Runs.Once:\n", to: "next.Runs != nil && next.Runs.Once && next.UID == \"\":\n",
+			in: known, tests: "^TestTheLedgerOfARecreatedJobIsFromBefore$",
+		},
+		{
+			what: "optional references: a pod that ran before its source was made had the earlier data",
+			file: "internal/reload/evidence.go",
+			from: "workload.Optional(c.Uses)\n", to: "workload.Optional(nil)\n",
+			in: core, tests: "^TestContentThatLeftAndCameBack$",
+		},
+		{
+			what: "a reload that waits because keys were removed is forgotten beside an earlier mark",
+			file: "internal/reload/compare.go",
+			from: "		f.noteTimeless(c, base)\n		return f.marked(c, mark)", to: "		return f.marked(c, mark)",
+			in: core, tests: "^TestDecide$",
+		},
+		{
+			what: "the creation of a source is a reason for a reload that waits, whatever the flag",
+			file: "internal/reload/compare.go",
+			from: "	if c.Seen.Content != 0 && f.OnCreate {", to: "	if c.Seen.Content != 0 {",
+			in: core, tests: "^TestASourceThatIsMade$",
+		},
+		{
+			what: "on create: the creation of a source is no reason for a reload that waits",
+			file: "internal/reload/compare.go",
+			from: "	if c.Seen.Content != 0 && f.OnCreate {", to: "	if c.Seen.Content != 0 && f.OnCreate && c.Deleted {",
+			in: core, tests: "^TestASourceThatIsMade$",
 		},
 		{
 			what: "namespace selected: since when it is does not matter",
@@ -139,7 +211,7 @@ func drawn() []mutation {
 		{
 			what: "on delete: what a source said before it was deleted does not matter",
 			file: "internal/reload/presence.go",
-			from: "		annotations = left.Source.Annotations\n", to: "		annotations.Ignore = false\n",
+			from: "		had = left.Source.Annotations\n", to: "		had.Ignore = false\n",
 			in: core, tests: "^TestASourceThatIsDeleted$",
 		},
 		{

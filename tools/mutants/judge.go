@@ -66,21 +66,9 @@ func certificates() []mutation {
 func repeats() []mutation {
 	return []mutation{
 		{
-			what: "approval: an event that has expired is not emitted again",
-			file: "internal/controller/approval.go",
-			from: "		wait = r.asked.at.Add(repeatEvent).Sub(now)", to: "		return 0",
-			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
-		},
-		{
-			what: "approval: each event is an alert",
-			file: "internal/controller/approval.go",
-			from: "n.Alert = !same", to: "n.Alert = true",
-			in: controller, tests: "^TestNothingIsRolledUntilAUserApprovesIt$",
-		},
-		{
 			what: "notify: each change is notified",
 			file: "internal/controller/gate.go",
-			from: "		awaits.notified = facts.Now\n", to: "		_ = untold\n",
+			from: "		awaits.notified = facts.Now\n", to: "		_ = notifyIn\n",
 			in: controller, tests: "^TestASourceThatIsWrittenInALoop",
 		},
 		{

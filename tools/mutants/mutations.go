@@ -26,7 +26,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), judges(), repeats(), approvals(), defaults(), notifications(), waves(), halts()), []mutation{
+	return append(slices.Concat(drawn(), byLabels(), keys(), ofOtherNamespaces(), classes(), trustBundles(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), judges(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -54,7 +54,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot that broke off counts as whole",
 			file: "internal/intake/snapshot.go",
-			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Handler.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
+			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Handler.SnapshotComplete(seen, version)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
 			in: intake, tests: "^TestSnapshots$",
 		},
 		{
@@ -96,7 +96,7 @@ func mutations() []mutation {
 		{
 			what: "the entry of a deleted source is dropped",
 			file: "internal/reload/next_ledger.go",
-			from: "refers := f.Workload.Reference(key); refers ||", to: "refers := f.Workload.Reference(key); refers && false ||",
+			from: "		if f.mayUse(key, &known) {", to: "		if _, refers := f.Workload.Reference(key); !refers && f.mayUse(key, &known) {",
 			in: controller, tests: histories,
 		},
 		{
@@ -120,7 +120,7 @@ func mutations() []mutation {
 		{
 			what: "a write that failed counts as the one with which a ledger was put back",
 			file: "internal/controller/restore_ledger.go",
-			from: "	last := c.recordOf(w.Key).restored\n", to: "	last := c.recordOf(w.Key).restored\n	c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })\n",
+			from: "	last := c.recordOf(w.Key).restored\n", to: "	last := c.recordOf(w.Key).restored\n	c.with(w.Key, func(r *record) { r.restored = c.clock.Now() })\n",
 			in: controller, tests: "ALedgerThatCould",
 		},
 		{
@@ -150,7 +150,7 @@ func mutations() []mutation {
 		{
 			what: "a content that left and came back was never away",
 			file: "internal/state/sources.go",
-			from: "		s.recordChanged(concerned, next, known, live)\n", to: "",
+			from: "		s.recordChanged(affected, next, known, live)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{
@@ -168,13 +168,13 @@ func mutations() []mutation {
 		{
 			what: "a source that comes back is taken for a new one",
 			file: "internal/state/sources.go",
-			from: "back = back && !ok && live", to: "back = back && !ok && live && gone.UID == src.UID",
+			from: "	if back && !ok && live {", to: "	if back && !ok && live && gone.UID == src.UID {",
 			in: controller, tests: histories,
 		},
 		{
 			what: "a reload does not write down what it was for",
 			file: "internal/reload/next_ledger.go",
-			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		next.Entries[c.Source.Key.Local()] = known.Entries[c.Source.Key.Local()]\n",
+			from: "		next.Entries[c.Source.Key.Local()] = c.Digest()\n", to: "		next.Entries[c.Source.Key.Local()] = known.Entries[c.Source.Key.Local()]\n",
 			in: controller, tests: histories,
 		},
 		{
@@ -252,7 +252,7 @@ func mutations() []mutation {
 		{
 			what: "what was known when a workload was compared is not noted",
 			file: "internal/state/compared.go",
-			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	if f.Pods", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	if f.Pods",
+			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	known.seen.Settle", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	known.seen.Settle",
 			in: controller, tests: "AboutASecond",
 		},
 		{
@@ -275,9 +275,27 @@ func mutations() []mutation {
 		},
 		{
 			what: "a ledger that was taken away counts as one that we are writing",
-			file: "internal/state/workloads.go",
-			from: "next.LedgerText != \"\" && known.sending.text == next.LedgerText", to: "known.sending.text == next.LedgerText",
+			file: "internal/state/compared.go",
+			from: "text != \"\" && w.text == text", to: "w.text == text",
+			in: known, tests: "^TestARemovedLedgerIsNoComparison$",
+		},
+		{
+			what: "a write hides an earlier one whose response is missing, too",
+			file: "internal/state/compared.go",
+			from: ", before: before.earlier()}", to: "}",
+			in: known, tests: "^TestALaterWriteDoesNotHideThePreviousOne$",
+		},
+		{
+			what: "a label that another manager takes over seems to be an edit",
+			file: "internal/state/sources.go",
+			from: " && now.EditedAt != before.DataTime.Unix()", to: "",
 			in: known, tests: "WhenAContentLeft",
+		},
+		{
+			what: "an edit from before its source began to match searches counts for no workload",
+			file: "internal/reload/unseen_edit.go",
+			from: "c.Source.EditedAt < c.Source.MatchedAt && f.onlyMatches(c)", to: "c.Source.EditedAt < c.Source.MatchedAt",
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{
 			what: "a snapshot from before a reload ends what follows it",

@@ -48,6 +48,13 @@ func shell() []mutation {
 			in: intake, tests: "^TestSnapshots$",
 		},
 		{
+			what: "lease: a token of a reader is sent to a Pod of another account",
+			file: "internal/lease/leader.go",
+			from: " || there.Spec.ServiceAccountName != here.Spec.ServiceAccountName",
+			to:   "",
+			in:   lease, tests: "^TestATokenIsSentToNoPodOfAnotherAccount$",
+		},
+		{
 			what: "lease: a write begins after the deadline of the renewal",
 			file: "internal/lease/holder.go",
 			from: "return h.holding && h.clock.Since(h.renewed) < h.opts.RenewDeadline", to: "return h.holding",

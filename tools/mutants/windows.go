@@ -38,8 +38,14 @@ func windows() []mutation {
 		{
 			what: "windows: a bad one holds up later waves",
 			file: "internal/gate/member.go",
-			from: "	case hasBadWindow(f):", to: "	case false:",
+			from: "	case hasBadWindow(f, known):", to: "	case false:",
 			in: controller, tests: "^TestALaterWaveWaits",
+		},
+		{
+			what: "windows: a bad one of a source holds up later waves of another source",
+			file: gates,
+			from: "	return slices.ContainsFunc(f.Concerns,", to: "	return false && slices.ContainsFunc(f.Concerns,",
+			in: controller, tests: "^TestABadWindowOfOneSource",
 		},
 		{
 			what: "windows: the time of the decision counts, and not that of the start",
@@ -49,8 +55,8 @@ func windows() []mutation {
 		},
 		{
 			what: "windows: a reload that waits has to await its rollout again when one opens",
-			file: "internal/controller/reconcile.go",
-			from: "	if !starts(&d) {\n		c.stopAwaitingRollout", to: "	if true {\n		c.stopAwaitingRollout",
+			file: "internal/controller/apply.go",
+			from: "	case !starts(d): // a reload that a gate holds", to: "	default: // a reload that a gate holds",
 			in: controller, tests: "^TestAReloadHasAwaitedItsRollout",
 		},
 		{

@@ -37,7 +37,7 @@ other ways to install it.
 
 The chart rejects unknown keys, except below ` + "`global`" + ` and these keys of Reloader's charts:
 
-- ` + "`kubernetes` and `reloader.legacy`" + `, without effect;
+- ` + "`kubernetes`, `enterprise` and `reloader.legacy`" + `, without effect;
 - ` + "`reloader.volumes` and `reloader.volumeMounts`, like those below `reloader.deployment`" + `;
 - ` + "`reloader.deployment.image`, if `image`" + ` is unset;
 - ` + "`reloader.deployment.imagePullSecrets`, added to those of `global`" + `.

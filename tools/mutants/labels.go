@@ -1,0 +1,92 @@
+package main
+
+// byLabels are mutations of how workloads select sources by their labels.
+func byLabels() []mutation {
+	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
+	return []mutation{
+		{
+			what: "labels: a source that is selected does not concern the workload",
+			file: "internal/policy/verdict.go",
+			from: "	case ann.Labels.MatchedBy(selector):", to: "	case ann.Labels.MatchedBy(selector) && refers:",
+			in: "./internal/policy", tests: "^TestASelectorSelectsSourcesThatNothingReferences$",
+		},
+		{
+			what: "labels: a selector matches labels that are unknown",
+			file: "internal/source/labels.go",
+			from: "	case s == nil || l == Labels{}:\n		return false", to: "	case s == nil:\n		return false\n	case l == Labels{}:\n		return true",
+			in: "./internal/source", tests: "^TestLabelsMatchAsKubernetesMatchesThem$",
+		},
+		{
+			what: "labels: the end of a key matches",
+			file: "internal/source/labels.go",
+			from: "strings.CutPrefix(line, key)", to: "line[max(0, strings.Index(line, key)+len(key)):], strings.Contains(line, key)",
+			in: "./internal/source", tests: "^TestLabelsMatchAsKubernetesMatchesThem$",
+		},
+		{
+			what: "labels: another label reaches no workload",
+			file: "internal/state/sources.go",
+			from: "		return s.selecting(&known, &src), 0\n", to: "		return nil, 0\n",
+			in: known, tests: "^TestASourceReachesWorkloadsThatSelectItByItsLabels$",
+		},
+		{
+			what: "labels: another label reaches workloads that select none",
+			file: "internal/state/sources.go",
+			from: "		if s.workloads[key].Policy.SelectorFor(src.Key.Kind) != nil {", to: "		if true {",
+			in: known, tests: "^TestALabelReachesNobodyWhereNoWorkloadSelectsByLabels$",
+		},
+		{
+			what: "labels: a deleted source that was only selected is forgotten",
+			file: "internal/state/deleted_sources.go",
+			from: " || labels.MatchedBy(a.policy.SelectorFor(key.Kind))", to: "",
+			in: known, tests: "^TestADeletedSourceIsKeptForTheWorkloadThatSelectsIt$",
+		},
+		{
+			what: "labels: data from before the label rolls workloads",
+			file: "internal/reload/unseen_edit.go",
+			from: "c.Seen.Annotations, f.labeledIn(c), f.allowedIn(c))", to: "c.Seen.Annotations, f.allowedIn(c))",
+			in: core, tests: history,
+		},
+		{
+			what: "labels: any other label counts as the one that selects",
+			file: rules,
+			from: "		return !f.Workload.Judge(c.Source.Key, annotations, f.AutoReloadAll).Concerned\n", to: "		return true\n",
+			in: core, tests: history,
+		},
+		{
+			what: "labels: another selector counts like other labels",
+			file: rules,
+			from: "	if !base.ledger.OnDelete || base.ledger.Selecting != f.selecting() {", to: "	if !base.ledger.OnDelete {",
+			in: core, tests: history,
+		},
+		{
+			what: "labels: one that is lost while another client rolls the workload rolls it again",
+			file: rules,
+			from: "f.Seen.Template > left.Version && !f.Seen.Returned:", to: "false:",
+			in: core, tests: history,
+		},
+		{
+			what: "labels: one that is got while no controller runs counts for nobody",
+			file: rules,
+			from: "	case c.Seen.Created == 0 && base.err == nil:", to: "	case false:",
+			in: core, tests: history,
+		},
+		{
+			what: "labels: an entry in the ledger shows that labels selected a source, whatever selects sources now",
+			file: "internal/reload/presence.go",
+			from: "	if base.ledger.Selecting == f.selecting() {\n		had.Labels", to: "	if true {\n		had.Labels",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: the entry of a deleted source that was only selected is dropped",
+			file: rules,
+			from: "		f.Workload.Policy.SelectorFor(key.Kind) != nil && known.Selecting == f.selecting()", to: "		false",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: a workload rolls for a source that leaves its selector without --reload-on-delete",
+			file: "internal/reload/presence.go",
+			from: "	if !f.OnDelete {\n		return\n	}\n	f.findLeft(base, t)\n", to: "	f.findLeft(base, t)\n	if !f.OnDelete {\n		return\n	}\n",
+			in: core, tests: history,
+		},
+	}
+}

@@ -34,7 +34,7 @@ all := $(filter-out 0 no false,$(ALL))
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
 OLDEST = 1.25
-MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql $(patsubst %/go.mod,%,$(filter-out %/kubernetes-$(OLDEST)/go.mod,$(wildcard test/cluster/tools/*/go.mod)))
+MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql test/browser $(patsubst %/go.mod,%,$(filter-out %/kubernetes-$(OLDEST)/go.mod,$(wildcard test/cluster/tools/*/go.mod)))
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
@@ -82,7 +82,7 @@ cluster-down: linux preflight ## End it, and a demo that was kept
 	@bin/throwaway down
 
 ##@ Build
-.PHONY: build image release-dry-run generate dashboard-picture
+.PHONY: build image release-dry-run generate dashboard-picture ui-pictures
 
 build: preflight ## The binary, in bin/
 	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
@@ -104,7 +104,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
 		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
 		"reroll-csi --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true" \
-		"reroll-csi-namespaced --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true --set reloader.watchGlobally=false" \
+		"reroll-trust-bundles --set reloader.isArgoRollouts=false --set reloader.enableClusterTrustBundles=true" \
+	"reroll-csi-namespaced --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true --set reloader.watchGlobally=false" \
 		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml" \
 		"prometheus-rule --set reloader.prometheusRule.enabled=true --show-only templates/prometheusrule.yaml"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
@@ -127,8 +128,12 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of the dashboard, from a controller at work on a throwaway cluster (ten minutes)
 	@$(GO_SH) run ./test/dashboard/picture
 
+ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui on a throwaway cluster (minutes; Debian: apt-get install chromium)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build
+	@cd test/browser && GOWORK=off $(GO_SH) run ./pictures
+
 ##@ Check
-.PHONY: check test lint verify test-image test-node lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
+.PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint suite ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=150
@@ -147,6 +152,7 @@ lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	$(GO_SH) vet ./...
 	cd test/cluster/tools/node && GOWORK=off $(GO_SH) vet . && GOWORK=off $(GO) test .
 	bin/golangci-lint run --allow-parallel-runners
+	cd test/browser && GOWORK=off $(CURDIR)/bin/golangci-lint run --allow-parallel-runners ./...
 
 verify: generate ## Generate again and fail if the tree changed, or a go.mod is not tidy
 	@for module in . $(MODULES); do \
@@ -162,6 +168,10 @@ test-node: linux preflight suite ## Containers on real nodes: what they have rea
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes
 	@# Tests on nodes mostly wait for them, so more than processors run at a time.
 	$(TEST) -count=1 -parallel 4 -timeout 40m ./test/node
+
+test-browser: linux cgo chromium ## The pages of reroll ui in Chromium: readers, hostile names, restarts, keyboard, accessibility (Debian: apt-get install chromium)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build
+	cd test/browser && GOWORK=off $(GO) test -count=1 -timeout 30m .
 
 # For docs/explanation/ledger.md: how long after an edit a kubelet still gives a new Pod the data before it. An interrupt ends it
 # with the figures so far.
@@ -198,7 +208,7 @@ nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:
-	REROLL_WINDOWS=500 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
+	REROLL_WINDOWS=600 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
 	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -run Histories ./internal/controller
 
 ##@ Measure
@@ -213,7 +223,7 @@ bench-check: linux preflight ## Less of everything; fails when a ratio, a number
 	@bin/bench -check $(BENCH)
 
 ##@ Other
-.PHONY: help clean clean-cache preflight linux cgo suite
+.PHONY: help clean clean-cache preflight linux cgo chromium suite
 
 clean: ## Remove what was built here
 	rm -rf bin
@@ -232,6 +242,9 @@ linux:
 
 cgo: preflight
 	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "The race detector needs a C compiler, and there is no '$$cc'. Debian: apt-get install gcc libc6-dev"; exit 1; }
+
+chromium:
+	@[ -n "$$CHROMIUM" ] || command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || { echo "The pages are opened in Chromium, which is not installed. Debian: apt-get install chromium"; exit 1; }
 
 suite: preflight
 	@$(GO_SH) build -o bin/suite ./tools/suite

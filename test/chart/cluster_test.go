@@ -176,6 +176,22 @@ spec:
 	}
 	apply("Deployment", "annotations: {unrelated: 'true', reloader.stakater.com/auto: 'false'}")
 	expect("one that opts out", true, "")
+	apply("Deployment", "annotations: {reroll.dev/sources: 'plugins=grafana'}")
+	expect("one that selects its sources by labels", false, "")
+	apply("Deployment", "annotations: {unrelated: 'true'}")
+	byDefault := func(value string) {
+		t.Helper()
+		patch := `{"metadata": {"annotations": {"reroll.dev/auto": ` + value + `}}}`
+		if _, err := i.on.Admin.CoreV1().Namespaces().Patch(i.ctx, "shop", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	byDefault(`"true"`)
+	expect("all of a namespace", false, "")
+	expect("all of a namespace, which is not read", true, "reloader: {namespaces: [shop]}")
+	apply("Deployment", "annotations: {unrelated: 'true', reloader.stakater.com/auto: 'false'}")
+	expect("all of a namespace but one that opts out", true, "")
+	byDefault("null")
 	expect("all are rolled", false, "reloader: {autoReloadAll: true}")
 	expect("no permissions to look", false, "reloader: {rbac: {enabled: false}}")
 	expect("that namespace", true, "reloader: {namespaces: [shop]}")

@@ -80,7 +80,7 @@ func TestEveryValueOfTheSchemaIsTried(t *testing.T) {
 
 // onlyOld are values that charts of Reloader have and this one takes without having them itself.
 func onlyOld() []string {
-	return []string{"enabled", "kubernetes", "reloader.legacy", "reloader.volumes", "reloader.volumeMounts", "reloader.deployment.image", "reloader.deployment.imagePullSecrets"}
+	return []string{"enabled", "enterprise", "global.host", "kubernetes", "reloader.legacy", "reloader.volumes", "reloader.volumeMounts", "reloader.deployment.image", "reloader.deployment.imagePullSecrets"}
 }
 
 func TestTheSchemaHasTheValuesOfTheChart(t *testing.T) {
@@ -132,8 +132,16 @@ func beside(path string) string {
 		return ""
 	case strings.HasPrefix(path, "reloader.deployment.image."):
 		return "reloader: {deployment: {image: {name: registry.example.com/old/reroll}}}"
+	case path == "reloader.ui.ingress.enabled":
+		return "reloader: {ui: {enabled: true, ingress: {host: example.com}}}"
+	case strings.HasPrefix(path, "reloader.ui.ingress."):
+		return "reloader: {ui: {enabled: true, ingress: {enabled: true, host: example.com}}}"
+	case path == "reloader.ui.from":
+		return "reloader: {ui: {enabled: true}, netpol: {enabled: true}}"
 	case strings.HasSuffix(path, ".enabled"):
 		return ""
+	case strings.HasPrefix(path, "reloader.ui."):
+		return section("ui")
 	case strings.HasPrefix(path, "reloader.admissionPolicy."):
 		return section("admissionPolicy")
 	case strings.HasPrefix(path, "reloader.serviceMonitor."):
@@ -158,6 +166,8 @@ func beside(path string) string {
 func withoutEffect() map[string]string {
 	return map[string]string{
 		"enabled":              "", // for the condition of a parent chart
+		"enterprise":           "WARNING: enterprise has no effect",
+		"global.host":          "WARNING: global.host has no effect",
 		"kubernetes.host":      "WARNING: kubernetes has no effect",
 		"reloader.legacy.rbac": "WARNING: reloader.legacy has no effect",
 	}
@@ -296,8 +306,9 @@ func TestAllValuesTogether(t *testing.T) {
 		t.Errorf("Helm 3 and 4 (-3 +4): %s", diff)
 	}
 	o := parsed(t, rendered["4"])
-	if len(o.custom) != 4 || len(o.configMaps) != 1 || len(o.admission) != 4 || len(o.services)+len(o.policies)+len(o.budgets) != 3 {
-		t.Errorf("not every kind is there: %+v", o)
+	kinds := []int{len(o.custom), len(o.configMaps), len(o.admission), len(o.services), len(o.policies), len(o.ingresses), len(o.budgets)}
+	if want := []int{4, 1, 4, 2, 1, 1, 1}; !slices.Equal(kinds, want) {
+		t.Errorf("not every kind is there: %d, want %d", kinds, want)
 	}
 	for _, name := range []string{namespace, "team-a", "team-b"} {
 		if _, err := i.on.Harness.NamedNamespace(i.ctx, name); err != nil {

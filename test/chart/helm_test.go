@@ -91,6 +91,7 @@ type objects struct {
 	roleBindings        []rbacv1.RoleBinding
 	services            []corev1.Service
 	policies            []networkingv1.NetworkPolicy
+	ingresses           []networkingv1.Ingress
 	budgets             []policyv1.PodDisruptionBudget
 	configMaps          []corev1.ConfigMap
 	// tests are the Pods that helm test creates.
@@ -144,6 +145,8 @@ func parsed(t *testing.T, text string) objects {
 			o.services = append(o.services, parse[corev1.Service](t, doc))
 		case "networking.k8s.io/v1 NetworkPolicy":
 			o.policies = append(o.policies, parse[networkingv1.NetworkPolicy](t, doc))
+		case "networking.k8s.io/v1 Ingress":
+			o.ingresses = append(o.ingresses, parse[networkingv1.Ingress](t, doc))
 		case "policy/v1 PodDisruptionBudget":
 			o.budgets = append(o.budgets, parse[policyv1.PodDisruptionBudget](t, doc))
 		case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor", "monitoring.coreos.com/v1 PrometheusRule", "autoscaling.k8s.io/v1 VerticalPodAutoscaler":

@@ -32,6 +32,11 @@ var withRollouts = slices.Insert(slices.Clone(watchRules), 4,
 var withDeploymentConfigs = slices.Insert(slices.Clone(watchRules), 4,
 	rbacv1.PolicyRule{APIGroups: []string{"apps.openshift.io"}, Resources: []string{"deploymentconfigs"}, Verbs: []string{"list", "watch", "patch"}})
 
+// withTrustBundles has the rule for ClusterTrustBundles, which are in no namespace.
+var withTrustBundles = append(slices.Clone(globalRules), rbacv1.PolicyRule{
+	APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"clustertrustbundles"}, Verbs: []string{"list", "watch"},
+})
+
 // withCSI has the rule for the CSI driver there.
 var withCSI = slices.Insert(slices.Clone(watchRules), 4, rbacv1.PolicyRule{
 	APIGroups: []string{"secrets-store.csi.x-k8s.io"}, Resources: []string{"secretproviderclasses", "secretproviderclasspodstatuses"}, Verbs: []string{"list", "watch"},
@@ -128,6 +133,11 @@ func TestPermissionsFollowWhatIsWatched(t *testing.T) {
 		"its own namespace, with the CSI driver": {"reloader: {watchGlobally: false, enableCSIIntegration: true}", map[string][]rbacv1.PolicyRule{
 			"Role/ops/prod-reroll-role": withCSI, "Role/ops/prod-reroll-key-role": keyRules,
 		}, ownBound},
+		"all namespaces, with trust bundles": {"reloader: {enableClusterTrustBundles: true}", map[string][]rbacv1.PolicyRule{
+			"ClusterRole/prod-reroll-role":  withTrustBundles,
+			"Role/ops/prod-reroll-key-role": keyRules,
+		}, everywhereBound},
+		"its own namespace, with trust bundles that no Role can grant": {"reloader: {watchGlobally: false, enableClusterTrustBundles: true}", own, ownBound},
 		"a list":                         {"reloader: {namespaces: [team-a, team-b]}", listed, listedBound},
 		"a list with its own namespace":  {"reloader: {namespaces: [team-b, ops, team-a, ops]}", listed, listedBound},
 		"a list of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [team-a, team-b]}", listed, listedBound},

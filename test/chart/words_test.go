@@ -164,16 +164,19 @@ func TestNotes(t *testing.T) {
 		},
 		"values without effect": {
 			values: `kubernetes: {host: "https://kubernetes.default"}
+global: {host: "https://kubernetes.default"}
+enterprise: {enabled: false, console: {ingress: {hosts: [a.example.com]}}}
 reloader:
   legacy: {rbac: true}
   syncAfterRestart: true
   watchGlobally: false
   ignoreNamespaces: kube-system
   namespaceSelector: team=a
+  enableClusterTrustBundles: true
   pprofAddr: ":7000"`,
 			says: []string{
-				"WARNING: kubernetes has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
-				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.pprofAddr has no effect",
+				"WARNING: kubernetes has no effect", "WARNING: global.host has no effect on Reroll", "WARNING: enterprise has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
+				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.enableClusterTrustBundles has no effect: it needs a ClusterRole", "WARNING: reloader.pprofAddr has no effect",
 			},
 			omit: []string{"nothing is opted in"},
 		},

@@ -134,6 +134,11 @@ func (c *Cluster) startAPIServer(tools Tools, flags []string) (*process, error) 
 		"--service-account-signing-key-file=" + c.path(accountKeyFile),
 		"--service-cluster-ip-range=" + serviceRange,
 		"--audit-policy-file=" + policy, "--audit-log-path=" + c.AuditLog(),
+		// In MB. Tests read the whole log, and by default, a second file begins after 100 MB.
+		"--audit-log-maxsize=100000",
+		// All scenarios of a run watch through one connection. At the default, 100, the server may count a
+		// stream that has just ended, and answers the next request with a protocol error.
+		"--http2-max-streams-per-connection=1000",
 		// The endpoint of the API server itself is of no use to anybody on loopback.
 		"--endpoint-reconciler-type=none",
 	}

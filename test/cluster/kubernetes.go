@@ -58,6 +58,17 @@ func ServesAdmissionPolicies() (bool, error) {
 	return minor >= 30, err
 }
 
+// WithTrustBundles are the flags of an API server that serves ClusterTrustBundles and keeps the
+// volumes that project them; none before 1.33, in which they are not v1beta1 yet. It answers lists
+// rather than stream them, so that who reads bundles needs both permissions.
+func WithTrustBundles() ([]string, error) {
+	minor, err := kubernetesMinor()
+	if err != nil || minor < 33 {
+		return nil, err
+	}
+	return []string{"--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true,WatchList=false", "--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true"}, nil
+}
+
 // WithoutStreamedLists are the flags of an API server that answers lists, and does not stream what
 // there is. Before 1.27 none did.
 func WithoutStreamedLists() ([]string, error) {

@@ -31,14 +31,14 @@ func TestAFreezeOfANamespaceHoldsNoOther(t *testing.T) {
 	p.rolled(ns, web, 1)
 }
 
-// says runs a command of an administrator, and checks what it prints.
+// says runs a command of an administrator, and checks what it prints, wherever lines break.
 func (p *place) says(want string, words ...string) {
 	p.Helper()
 	binary, err := p.Binary()
 	p.must(err)
 	cmd := exec.CommandContext(p.ctx, binary, append(words, "--controller-namespace="+p.ns.Name)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), harness.RaceDetector)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
 		p.Fatalf("%v: %v\n%s", words, err, out)
 	}
 }

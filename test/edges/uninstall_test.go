@@ -121,7 +121,7 @@ func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 			cmd := p.command("uninstall", step.flag)
 			cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig()) // who may look for controllers in all namespaces
 			out, err = cmd.CombinedOutput()
-			if strings.Contains(string(out), "runs is unknown: read the settings") {
+			if strings.Contains(string(out), "read the settings in ConfigMap") {
 				return errors.New(string(out))
 			}
 			return nil

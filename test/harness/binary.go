@@ -59,6 +59,12 @@ func ShippedForCSI() (string, error) {
 	return filepath.Join(root, "deploy", "reroll-csi-namespaced.yaml"), err
 }
 
+// ShippedForTrustBundles is the one for all namespaces of a cluster with ClusterTrustBundles.
+func ShippedForTrustBundles() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-trust-bundles.yaml"), err
+}
+
 // ShippedManifests are the paths of all of them, those for all namespaces too.
 func ShippedManifests() ([]string, error) {
 	root, err := repositoryRoot()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -159,11 +160,27 @@ func (n *Namespace) patch(ctx context.Context, ref Ref, manager string, change m
 	if err != nil {
 		return err
 	}
-	_, err = resource.Patch(ctx, ref.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: manager}, subresources...)
+	err = despiteEndedStreams(func() error {
+		_, err := resource.Patch(ctx, ref.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: manager}, subresources...)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("change %s: %w", ref, err)
 	}
 	return nil
+}
+
+// despiteEndedStreams repeats a write that may happen twice. Under load, a server ends a stream
+// of a connection with many, and nobody knows whether it has read the request.
+func despiteEndedStreams(write func() error) error {
+	var err error
+	for range 3 {
+		err = write()
+		if ended := (http2.StreamError{}); !errors.As(err, &ended) {
+			return err
+		}
+	}
+	return err
 }
 
 // parseChanges returns a value for each key, nil for one to be removed.

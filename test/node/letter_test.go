@@ -24,6 +24,7 @@ func TestTheFirstTutorialToTheLetter(t *testing.T) {
 
 	p.runBlocks(run, string(page), "## 4. Edit the ConfigMap")
 	p.rolled("web", 1)
+	p.awaitProse(run, "without-a-cluster.md", "kubectl logs -l app=web", "env GREETING=good morning", "env GREETING=hello")
 	p.printedByTwo(p.logsOfRunning("web"), "env GREETING=good morning")
 	p.printedByTwo(p.logsOfRunning("web-not-opted-in"), "env GREETING=hello")
 	why, err := p.reroll("why", "deployment/web-not-opted-in")
@@ -44,7 +45,7 @@ func TestTheFirstTutorialToTheLetter(t *testing.T) {
 
 // reader returns a shell of a user whose context has the namespace of the test, in the folder of
 // the repository.
-func (p *place) reader() func(script string) {
+func (p *place) reader() func(script string) string {
 	p.t.Helper()
 	folder := p.t.TempDir()
 	config, err := os.ReadFile(shared.cluster.Kubeconfig())
@@ -53,21 +54,23 @@ func (p *place) reader() func(script string) {
 	p.must(os.WriteFile(kubeconfig, config, 0o600))
 	p.must(os.Symlink(shared.clients.Kubectl, filepath.Join(folder, "kubectl")))
 	p.must(os.Symlink(shared.binary, filepath.Join(folder, "reroll")))
-	run := func(script string) {
+	run := func(script string) string {
 		p.t.Helper()
 		cmd := exec.CommandContext(p.ctx, "bash", "-euo", "pipefail", "-c", script)
 		cmd.Dir = filepath.Join("..", "..")
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+folder+":"+os.Getenv("PATH"))
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			p.t.Fatalf("%s: %v\n%s", script, err, out)
 		}
+		return string(out)
 	}
 	run("kubectl config set-context --current --namespace=" + p.Name)
 	return run
 }
 
 // runBlocks runs the blocks of commands below a heading. Their bounds of time are those of a user.
-func (p *place) runBlocks(run func(string), page, heading string) {
+func (p *place) runBlocks(run func(string) string, page, heading string) {
 	p.t.Helper()
 	_, section, found := strings.Cut(page, heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")

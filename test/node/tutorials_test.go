@@ -68,51 +68,28 @@ func TestFirstStepsShowsTheNewValueInTheLogsOfOneDeployment(t *testing.T) {
 	p.mustBe("the variable of the process that was not opted in", p.variable("web-not-opted-in", "GREETING"), "hello")
 }
 
-// examples/which-sources: all sources that a Deployment uses, those that match, those that it
-// names, and a Secret that it does not use.
-func TestWhichSourcesShowsTheValuesInTheProcesses(t *testing.T) {
+// TestTheTutorialAboutSourcesToTheLetter runs the blocks of docs/tutorials/select-sources.md in their
+// order, and compares what it prints. After each part, the Deployment has rolled as often as the page
+// says.
+func TestTheTutorialAboutSourcesToTheLetter(t *testing.T) {
 	t.Parallel()
 	p := newMarkedPlace(t)
 	p.startController()
-	p.applyExample("which-sources", "auto.yaml")
-	p.must(p.AwaitReady(p.ctx, deployment("web")))
-	p.awaitLedger("web")
-	p.mustBe("greeting", p.variable("web", "greeting"), "hello")
-
-	p.edit("configmap", "test-configmap", "greeting=good morning")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 1))
-	p.mustBe("greeting", p.variable("web", "greeting"), "good morning")
-	p.mustBe("the change marker", p.variable("web", "STAKATER_TEST_CONFIGMAP_CONFIGMAP"), "a65caeec6b0ece792eaeffd684e526372b5cb7fa")
-	p.edit("secret", "test-secret", "password=second")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 2))
-	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "second")
-
-	// The Secret matches, and the ConfigMap does not: the processes keep its former value until
-	// they are replaced.
-	p.applyExample("which-sources", "search.yaml")
-	p.edit("configmap", "test-configmap", "greeting=good evening")
-	p.rolled("web", 2)
-	p.mustBe("greeting", p.variable("web", "greeting"), "good morning")
-	p.edit("secret", "test-secret", "password=third")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 3))
-	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "third")
-	p.mustBe("greeting", p.variable("web", "greeting"), "good evening")
-
-	// The ConfigMap is named, and the Secret is not.
-	p.applyExample("which-sources", "named.yaml")
-	p.edit("secret", "test-secret", "password=fourth")
-	p.rolled("web", 3)
-	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "third")
-	p.edit("configmap", "test-configmap", "greeting=good night")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 4))
-	p.mustBe("greeting", p.variable("web", "greeting"), "good night")
-	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "fourth")
-
-	// No container has the value of this Secret. That its data changed shows in the change marker.
-	p.applyExample("which-sources", "unused.yaml")
-	p.rolled("web", 4)
-	p.edit("secret", "licence", "key=second")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 5))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tutorials", "select-sources.md"))
+	p.must(err)
+	run := p.reader()
+	for _, part := range []struct {
+		heading string
+		rolls   int
+	}{
+		{"## 1. All sources that it references", 2},
+		{"## 2. Only sources with an annotation of their own", 3},
+		{"## 3. Sources by name", 4},
+		{"## 4. A Secret that no container uses", 5},
+	} {
+		p.runAllBlocks(run, string(page), part.heading)
+		p.rolled("web", part.rolls)
+	}
 	if marker := p.variable("web", "STAKATER_LICENCE_SECRET"); !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(marker) {
 		t.Errorf("the change marker of the Secret is %q", marker)
 	}

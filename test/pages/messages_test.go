@@ -177,6 +177,18 @@ func refusals(t *testing.T) map[string]string {
 	return all
 }
 
+// problems returns the texts of the pages that show why a request has no answer.
+func problems(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	program(t, func(file string, node ast.Node) {
+		if text := literal(node); strings.Contains(text, " ") && (strings.HasPrefix(file, "internal/access/") || strings.HasPrefix(file, "internal/web/")) {
+			all[text] = file
+		}
+	})
+	return all
+}
+
 func unquoted(t *testing.T, quoted string) string {
 	t.Helper()
 	text := literal(&ast.BasicLit{Kind: token.STRING, Value: quoted})
@@ -216,10 +228,13 @@ func TestThePageAboutMessagesHasEachMessage(t *testing.T) {
 	if len(inCode) == 0 || len(onPage) == 0 {
 		t.Fatalf("the code has %d messages, and the page %d", len(inCode), len(onPage))
 	}
-	isShown := map[string]bool{}
+	isShown, onPages := map[string]bool{}, problems(t)
 	for shown := range onPage {
 		matches := pattern(shown)
 		used := false
+		for text := range onPages {
+			used = used || matches.MatchString(text)
+		}
 		for text := range inCode {
 			if matches.MatchString(text) {
 				isShown[text], used = true, true

@@ -28,6 +28,7 @@ const (
 )
 
 // workloads are of three kinds, and stuck is one whose new pods find no node as long as it has two.
+// Another one is rolled after it.
 const workloads = `
 apiVersion: v1
 kind: ConfigMap
@@ -93,6 +94,15 @@ spec:
     spec:
       affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: stuck}}}]}}
       containers: [{name: app, image: stuck, envFrom: [{configMapRef: {name: stuck}}]}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: after, annotations: {reloader.stakater.com/auto: "true", reroll.dev/wave: "1"}}
+spec:
+  selector: {matchLabels: {app: after}}
+  template:
+    metadata: {labels: {app: after}}
+    spec: {containers: [{name: app, image: after, envFrom: [{configMapRef: {name: stuck}}]}]}
 `
 
 // play is a cluster with workloads, and the instances that look after them.
@@ -142,7 +152,7 @@ func begin(ctx context.Context, c *cluster.Cluster, binary string) (p *play, err
 			return p, err
 		}
 	}
-	for _, ref := range []harness.Ref{{Kind: "deployment", Name: "web"}, {Kind: "statefulset", Name: "store"}, {Kind: "daemonset", Name: "agents"}, {Kind: "deployment", Name: "stuck"}} {
+	for _, ref := range []harness.Ref{{Kind: "deployment", Name: "web"}, {Kind: "statefulset", Name: "store"}, {Kind: "daemonset", Name: "agents"}, {Kind: "deployment", Name: "stuck"}, {Kind: "deployment", Name: "after"}} {
 		if err := errors.Join(p.ns.AwaitReady(ctx, ref), p.ns.AwaitAdopted(ctx, ref)); err != nil {
 			return p, err
 		}

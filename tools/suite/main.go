@@ -114,7 +114,7 @@ func goTests(self, measured string, runs [][]string, report *report, errs io.Wri
 		if err != nil {
 			return 0, err
 		}
-		all.Go(func() { codes[i], failed[i] = end(test, events, report) })
+		all.Go(func() { codes[i], failed[i] = end(i, test, events, report) })
 	}
 	// An interrupt from the terminal reaches each go test as well, and ends it.
 	signal.Ignore(os.Interrupt)
@@ -138,8 +138,8 @@ func start(self, measured string, args []string, errs io.Writer) (*exec.Cmd, io.
 }
 
 // end returns the exit code of go test.
-func end(test *exec.Cmd, events io.Reader, report *report) (int, error) {
-	if err := report.read(events); err != nil {
+func end(run int, test *exec.Cmd, events io.Reader, report *report) (int, error) {
+	if err := report.read(run, events); err != nil {
 		return 0, errors.Join(err, test.Wait())
 	}
 	if err := test.Wait(); err != nil {

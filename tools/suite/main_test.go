@@ -93,6 +93,46 @@ func TestEachRunHasItsOwnArguments(t *testing.T) {
 	}
 }
 
+// The run that passes the same test ends it before the package of the other has ended.
+func TestOneOfTwoRunsOfAPackageShowsWhatFailed(t *testing.T) {
+	const body = `package a
+
+import (
+	"os"
+	"testing"
+)
+
+func TestOne(t *testing.T) {
+	if os.Getenv("FAILS") == "1" {
+		t.Fatal("this is wrong")
+	}
+}
+
+func TestTwo(t *testing.T) {
+	if os.Getenv("FAILS") == "0" {
+		if err := os.WriteFile(os.Getenv("PASSED"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		if _, err := os.Stat(os.Getenv("PASSED")); err == nil {
+			return
+		}
+	}
+}
+`
+	t.Setenv("PASSED", filepath.Join(t.TempDir(), "passed"))
+	out, code := tried(t, map[string]string{"a/a_test.go": body}, "-count=1", "./a", "--", "FAILS=1", "--", "FAILS=0")
+	if code == 0 {
+		t.Error("exit code 0")
+	}
+	for _, want := range []string{"--- FAIL: TestOne", "this is wrong", "FAIL\texample.test/tried/a", "ok  \texample.test/tried/a"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+}
+
 func TestASuiteThatFailsShowsWhatFailed(t *testing.T) {
 	fails := func(body string) string {
 		return "package b\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) { t.Log(\"of no interest\") }\n\nfunc TestBad(t *testing.T) {\n" + body + "\n}\n"

@@ -39,7 +39,11 @@ type report struct {
 	slow   []timed
 }
 
-type test struct{ pkg, name string }
+// test is a test of one go test, or a package of it. Two of them may run the same package.
+type test struct {
+	run       int
+	pkg, name string
+}
 
 type timed struct {
 	test
@@ -48,12 +52,13 @@ type timed struct {
 
 func newReport(out io.Writer) *report { return &report{out: out, output: map[test][]string{}} }
 
-func (r *report) read(events io.Reader) error {
+// read reads what one go test prints, until its end.
+func (r *report) read(run int, events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			r.line(line)
+			r.line(run, line)
 		}
 		if err == io.EOF {
 			return nil
@@ -64,7 +69,7 @@ func (r *report) read(events io.Reader) error {
 	}
 }
 
-func (r *report) line(line []byte) {
+func (r *report) line(run int, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var e event
@@ -72,11 +77,11 @@ func (r *report) line(line []byte) {
 		fmt.Fprintf(r.out, "%s", line) // go itself has something to say
 		return
 	}
-	r.event(e)
+	r.event(run, e)
 }
 
-func (r *report) event(e event) {
-	t := test{e.Package, e.Test}
+func (r *report) event(run int, e event) {
+	t := test{run, e.Package, e.Test}
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(r.out, e.Output)
@@ -104,7 +109,7 @@ func (r *report) event(e event) {
 func (r *report) packageEnded(pkg test, failed bool) {
 	var left []test
 	for t := range r.output {
-		if t.pkg == pkg.pkg && t.name != "" {
+		if t.run == pkg.run && t.pkg == pkg.pkg && t.name != "" {
 			left = append(left, t)
 		}
 	}
@@ -166,7 +171,7 @@ func (r *report) leaves() []timed {
 				break
 			}
 			name = name[:i]
-			parents[test{t.pkg, name}] = true
+			parents[test{t.run, t.pkg, name}] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(r.slow), func(t timed) bool { return parents[t.test] })

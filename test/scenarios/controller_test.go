@@ -89,7 +89,7 @@ func refused(s *step, err error) error {
 	}
 }
 
-// install gives the controller its account and permissions, and builds it, at the first start.
+// install gives the controller its account and permissions at the first start.
 func (s *scenario) install(ctx context.Context) error {
 	if s.installation != nil {
 		return nil

@@ -76,6 +76,10 @@ func withoutPolicies(dir string) []string {
 }
 
 func setUp(on *setting, patience time.Duration, env *testscript.Env) error {
+	// Steps have deadlines, and where nothing has been built yet, the first build takes minutes.
+	if _, err := on.Binary(); err != nil {
+		return err
+	}
 	// Observation goes on until the scenario has ended.
 	ctx, cancel := context.WithCancel(context.Background())
 	env.Defer(cancel)

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -10,7 +11,8 @@ import (
 )
 
 // What the pages of a large cluster may take. BenchmarkPages measures the numbers. Here, a target is
-// held by the time of the processor, so that other programs on the machine change it little.
+// held by the time of the processor: by the clock, it would depend on the other programs. As in make
+// bench-check, twice the target fails, because machines differ.
 const (
 	pageTakes      = 200 * time.Millisecond
 	updateTakes    = 50 * time.Millisecond
@@ -24,17 +26,17 @@ func TestPagesOfALargeClusterCostLittle(t *testing.T) {
 	view.Refresh(t.Context())
 	h := handler(view)
 	for _, path := range largePaths() {
-		within(t, path, pageTakes, func(int) { fetch(t, h, path) })
+		within(t, path, pageTakes, func() { fetch(t, h, path) })
 	}
 	edits := 0
-	edit := func(int) {
+	edit := func() {
 		edits++
 		objects.Put(edited(edits))
 		view.Refresh(t.Context())
 	}
 	within(t, "an update", updateTakes, edit)
-	within(t, "ten readers and an update", tenReadersTake, func(i int) {
-		edit(i)
+	within(t, "ten readers and an update", tenReadersTake, func() {
+		edit()
 		var reading sync.WaitGroup
 		for range 10 {
 			reading.Go(func() { fetch(t, h, "/") })
@@ -48,18 +50,22 @@ func TestPagesOfALargeClusterCostLittle(t *testing.T) {
 	runtime.KeepAlive(view)
 }
 
-// within fails if something takes more time of the processor than it may, on average.
-func within(t *testing.T, what string, most time.Duration, do func(i int)) {
+// within fails if something takes more time of the processor than it may, on average. Other programs
+// share the caches of the processor, so the best of a few averages counts.
+func within(t *testing.T, what string, most time.Duration, do func()) {
 	t.Helper()
-	const times = 10
-	began := used(t)
-	for i := range times {
-		do(i)
+	const averages, times = 4, 5
+	best := time.Duration(math.MaxInt64)
+	for range averages {
+		began := used(t)
+		for range times {
+			do()
+		}
+		best = min(best, (used(t)-began)/times)
 	}
-	took := (used(t) - began) / times
-	t.Logf("%s: %s", what, took)
-	if took > most {
-		t.Errorf("%s takes %s, more than %s", what, took, most)
+	t.Logf("%s: %s", what, best)
+	if best > 2*most {
+		t.Errorf("%s takes %s, more than twice %s", what, best, most)
 	}
 }
 

@@ -70,8 +70,9 @@ func (s *site) source(r *request) (any, error) {
 	if src != nil {
 		p.Writer, p.Written, p.Created, p.Keys = src.Writer, src.DataTime, src.Created, len(src.Keys)
 	}
-	p.Rolled, p.Left = p.planned(r, &f, plan.Rolled), p.planned(r, &f, plan.Left)
-	p.Elsewhere, p.LeftElsewhere = p.planned(r, &f, plan.Elsewhere.Rolled), p.planned(r, &f, plan.Elsewhere.Left)
+	states := summariesOf(&f, plan.Rolled, plan.Left, plan.Elsewhere.Rolled, plan.Elsewhere.Left)
+	p.Rolled, p.Left = p.planned(r, &f, states, plan.Rolled), p.planned(r, &f, states, plan.Left)
+	p.Elsewhere, p.LeftElsewhere = p.planned(r, &f, states, plan.Elsewhere.Rolled), p.planned(r, &f, states, plan.Elsewhere.Left)
 	for _, one := range slices.Concat(p.Rolled, p.Elsewhere) {
 		p.Workloads++
 		p.Pods += one.Pods
@@ -84,9 +85,8 @@ func (s *site) source(r *request) (any, error) {
 	return p, nil
 }
 
-func (p *sourcePage) planned(r *request, f *inspect.Facts, all []inspect.Planned) []planned {
+func (p *sourcePage) planned(r *request, f *inspect.Facts, states map[workload.Key]*inspect.Summary, all []inspect.Planned) []planned {
 	var shown []planned
-	states := summariesOf(f, all)
 	for i := range all {
 		one := &all[i]
 		if !r.sight.workload(f, one.Key) {
@@ -122,16 +122,19 @@ func (p *sourcePage) withhold(s *sight, f *inspect.Facts, sum *inspect.Summary, 
 	}
 }
 
-// summariesOf returns the summaries of the workloads of a plan.
-func summariesOf(f *inspect.Facts, all []inspect.Planned) map[workload.Key]*inspect.Summary {
-	found := map[workload.Key]*inspect.Summary{}
-	for i := range all {
-		found[all[i].Key] = nil
-	}
-	if len(found) == 0 {
-		return found
+// summariesOf returns the summaries of the workloads of plans. Most workloads of a large cluster are in
+// other namespaces.
+func summariesOf(f *inspect.Facts, plans ...[]inspect.Planned) map[workload.Key]*inspect.Summary {
+	found, namespaces := map[workload.Key]*inspect.Summary{}, map[string]bool{}
+	for _, plan := range plans {
+		for i := range plan {
+			found[plan[i].Key], namespaces[plan[i].Key.Namespace] = nil, true
+		}
 	}
 	for _, sum := range f.Board.All {
+		if !namespaces[sum.Key.Namespace] {
+			continue
+		}
 		if _, planned := found[sum.Key]; planned {
 			found[sum.Key] = sum
 		}

@@ -35,6 +35,8 @@ type Plan struct {
 	// Waves are how the workloads are rolled one after the other; nil if they are rolled at once.
 	Waves *gate.Settings
 	Now   time.Time
+	// Elsewhere is the plan for the workloads of other namespaces; nil if it was not made.
+	Elsewhere *Plan
 	// namespace is that of the workloads.
 	namespace string
 }
@@ -68,46 +70,57 @@ func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Pla
 	e := o.Evaluate(pods, now)
 	p.allows = src.Annotations.AllowFrom.Any()
 	p.Absent = !there && !e.unread(key.Kind)
-	for workload, w := range o.all(ns) {
-		if workload.Namespace != ns || w.TemplateOwner != nil || w.Deleting {
-			continue
-		}
-		facts, _ := e.state.Facts(workload)
-		o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key, Freeze: o.settings.Freeze}, now)
-		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
-		x.LeftOut = o.settings.passesOver(o, workload)
-		s := e.source(&facts, &x.Answer, o.usedAs(key, &facts))
-		s.Absent, s.Deleted, s.Near = false, false, nil // the plan assumes that the source exists
-		one := Planned{Key: workload, Why: x.whyNot(&s), Wave: w.Policy.Wave(), Pods: int64(w.Progress.Wanted)}
-		switch {
-		case x.rolls(&s):
-			one.Why, one.Keys, one.keys = word(&s), x.keys(&s), s.Keys
-			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				if src, exists := o.source(key); exists {
-					src.Digest = digest.Digest{}                               // nobody has approved that
-					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
-				}
-				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})
-			}
-			if one.Gate.By == gate.Notify {
-				one.Why += ", but " + one.Gate.Why
-				p.Left = append(p.Left, one)
-				continue
-			}
-			p.Rolled = append(p.Rolled, one)
-		case len(s.Uses) > 0 || facts.Workload.Policy.Names(s.Key):
-			p.Left = append(p.Left, one)
+	for at, w := range o.all(ns) {
+		if at.Namespace == ns && w.TemplateOwner == nil && !w.Deleting {
+			e.place(p, key, at)
 		}
 	}
-	for _, list := range [][]Planned{p.Rolled, p.Left} {
-		slices.SortFunc(list, func(a, b Planned) int { return workload.CompareKeys(a.Key, b.Key) })
-	}
+	p.sort()
 	if o.settings.Webhook == nil {
 		src, _ := o.source(key)
 		src.Key = key
 		p.byWave(gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves))
 	}
 	return p
+}
+
+// place adds a workload to the plan, if it uses or names the source. Key is what the workload knows the
+// source by.
+func (e *Evaluation) place(p *Plan, key source.Key, at workload.Key) {
+	o := e.objects
+	w, _ := o.workload(at)
+	facts, _ := e.state.Facts(at)
+	o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key, Freeze: o.settings.Freeze}, p.Now)
+	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
+	x.LeftOut = o.settings.passesOver(o, at)
+	s := e.source(&facts, &x.Answer, o.usedAs(key, &facts))
+	s.Absent, s.Deleted, s.Near = false, false, nil // the plan assumes that the source exists
+	one := Planned{Key: at, Why: x.whyNot(&s), Wave: w.Policy.Wave(), Pods: int64(w.Progress.Wanted)}
+	switch {
+	case x.rolls(&s):
+		one.Why, one.Keys, one.keys = word(&s), x.keys(&s), s.Keys
+		if d := reload.Decide(facts); o.settings.Webhook == nil {
+			if src, exists := o.source(key); exists {
+				src.Digest = digest.Digest{}                               // nobody has approved that
+				d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
+			}
+			one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})
+		}
+		if one.Gate.By == gate.Notify {
+			one.Why += ", but " + one.Gate.Why
+			p.Left = append(p.Left, one)
+			return
+		}
+		p.Rolled = append(p.Rolled, one)
+	case len(s.Uses) > 0 || facts.Workload.Policy.Names(s.Key):
+		p.Left = append(p.Left, one)
+	}
+}
+
+func (p *Plan) sort() {
+	for _, list := range [][]Planned{p.Rolled, p.Left} {
+		slices.SortFunc(list, func(a, b Planned) int { return workload.CompareKeys(a.Key, b.Key) })
+	}
 }
 
 // usedAs returns the source by which a workload uses another one: for a bundle, that may be a union

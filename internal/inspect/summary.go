@@ -73,6 +73,16 @@ func (s *Summary) Attention() int {
 	}
 }
 
+// NeedsUser reports whether Pods lack data, and no rollout brings it now.
+func (s *Summary) NeedsUser() bool {
+	switch s.State {
+	case Stuck, OutOfDate, Reverted, Missing, Waiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Current returns how many Pods have the current data, as far as the state shows that.
 func (s *Summary) Current() (pods int32, known bool) {
 	switch s.State {

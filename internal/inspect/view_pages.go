@@ -80,15 +80,16 @@ func (v *View) podsOf(ctx context.Context, key workload.Key) (pods []Pod, err er
 	return from.cluster.podsMatching(ctx, &w, from.objects.settings.Names)
 }
 
-// Plan returns what a change of a source would roll, and the source if it exists.
+// Plan returns what a change of a source would roll in all namespaces, and the source if it exists.
 func (v *View) Plan(key source.Key) (p *Plan, src *source.Source, err error) {
 	err = v.with(func(from *origin) error {
 		if known, ok := from.objects.source(key); ok {
 			src = &known
 		}
 		p = from.objects.plan(key.Namespace, key, from.summaryPods(), v.clock.Now())
+		p.Elsewhere = from.objects.elsewhere(key, from.summaryPods(), p.Now)
 		settings := *p.Settings
-		p.Settings = &settings
+		p.Settings, p.Elsewhere.Settings = &settings, &settings
 		return nil
 	})
 	return p, src, err

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -201,4 +202,23 @@ func (s *State) Unions(src *source.Source) []source.LocalKey {
 	}
 	slices.SortFunc(all, source.CompareLocalKeys)
 	return all
+}
+
+// Users are the workloads of all namespaces that a source may concern, also those that use a union to
+// which it belongs.
+func (s *State) Users(key source.Key) []workload.Key {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	users := keys{}
+	for _, w := range s.index.candidates(key) {
+		users[w] = struct{}{}
+	}
+	if src, known := s.index.source(key); known && src.Bundle != nil {
+		for _, u := range s.index.unions[src.Bundle.Signer] {
+			if u.Has(&src.Source) {
+				maps.Copy(users, u.users)
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(users))
 }

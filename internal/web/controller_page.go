@@ -22,8 +22,10 @@ type controller struct {
 	Cluster, Problem, Life, Presence, Namespace, Version, Holder string
 	Heard                                                        time.Time
 	Flags, Warnings                                              []string
-	Workloads, Sources                                           int
-	Permissions                                                  []permission
+	// HiddenFlags and HiddenHolder report that the reader may not read what has them.
+	HiddenFlags, HiddenHolder bool
+	Workloads, Sources        int
+	Permissions               []permission
 }
 
 // permission is what a reader may read.
@@ -46,7 +48,8 @@ func beyondReader() []beyond {
 		{"annotations of namespaces", "freezes, windows and approvals", "freezes and their reasons to readers who may list namespaces, or all workloads of the namespace; windows to readers of a workload that has them"},
 		{"the data times and field managers of ConfigMaps, Secrets and SecretProviderClasses", "the writer of the data of a source, and the time", "to readers who may list that kind in the namespace"},
 		{"sources of other namespaces that a workload uses", "the page of that workload", "the name, whether it exists, and the time of its data, to readers who may list that kind in the namespace of the workload"},
-		{"its own settings, its version, its namespace, whether it runs, and the Pod that leads", "this page", "to everybody with a token that the API server accepts, with the namespaces that its flags name"},
+		{"its version, and whether it runs", "this page", "to everybody with a token that the API server accepts"},
+		{"its namespace, its settings, and the Pod that leads", "this page", "namespace and settings to readers who may list ConfigMaps in the namespace of the controller; the Pod to readers who may list Pods there"},
 		{"the freeze of all namespaces", "Now, Gates, workloads and sources", "that there is one to everybody; its reason to readers who may list ConfigMaps in the namespace of the controller, or all workloads of any namespace"},
 		{"the halt", "Now, Gates, workloads and sources", "that there is one to everybody; its reason to readers who may list all workloads of all namespaces"},
 		{"TokenReviews and SubjectAccessReviews, which it creates", "the user of your token, and what you may list", "your name to you, and what you may list"},
@@ -67,8 +70,13 @@ func (s *site) controller(r *request) (any, error) {
 
 func (c *controller) fill(r *request, f *inspect.Facts) {
 	settings := f.Settings
-	c.Life, c.Presence, c.Namespace, c.Heard, c.Flags = settings.Life(f.Now), settings.Presence(f.Now), settings.Controller, settings.Heard, settings.Beyond
-	c.Version, c.Holder = settings.Version, settings.Holder
+	c.Life, c.Presence, c.Version, c.Heard = settings.Life(f.Now), settings.Presence(f.Now), settings.Version, settings.Heard
+	if c.HiddenFlags = !r.sight.may(settings.Controller, "configmaps"); !c.HiddenFlags {
+		c.Namespace, c.Flags = settings.Controller, settings.Beyond // flags name namespaces
+	}
+	if c.HiddenHolder = settings.Holder != "" && !r.sight.may(settings.Controller, "pods"); !c.HiddenHolder {
+		c.Holder = settings.Holder
+	}
 	seen := map[string]bool{}
 	add := func(resource string) {
 		if !seen[resource] {

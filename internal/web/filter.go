@@ -55,7 +55,7 @@ func (f *filter) questions(all []*inspect.Summary) []scope {
 	for _, sum := range all {
 		for _, use := range sum.Sources {
 			if contains(use.Key.Name, f.lower) {
-				asked[scope{sum.Key.Namespace, resourceOfSource(use.Key.Kind)}] = true
+				asked[scopeOfSource(sum.Key.Namespace, use.Key.Kind)] = true
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (p *nowPage) search(r *request, c Cluster, f *inspect.Facts) error {
 	}
 	questions := map[scope]bool{}
 	for _, key := range all {
-		questions[scope{key.Namespace, resourceOfSource(key.Kind)}] = true
+		questions[scopeOfSource(key.Namespace, key.Kind)] = true
 	}
 	r.sight.together(keysOf(questions))
 	all = slices.DeleteFunc(all, func(key source.Key) bool { return !r.sight.source(key.Namespace, key.Kind) })

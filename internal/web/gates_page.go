@@ -86,7 +86,7 @@ func (s *site) gates(r *request) (any, error) {
 		}
 		r.sight.scopes(&f) // asks about all of them at once
 		fleets := map[inspect.FleetKey]bool{}
-		windows := map[string]*week{}
+		windows, zone := map[string]*week{}, r.zone(f.Now.Location())
 		for _, sum := range f.Board.All {
 			if !r.sight.workload(&f, sum.Key) {
 				continue
@@ -97,7 +97,7 @@ func (s *site) gates(r *request) (any, error) {
 			}
 			if sum.Schedule != "" && sum.State != inspect.NotOptedIn {
 				if windows[sum.Schedule] == nil {
-					windows[sum.Schedule] = weekOf(c.Name(), sum.Schedule, f.Now)
+					windows[sum.Schedule] = weekOf(c.Name(), sum.Schedule, f.Now.In(zone))
 				}
 				windows[sum.Schedule].add(sum.Key)
 			}

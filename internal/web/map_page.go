@@ -147,7 +147,7 @@ func (p *mapPage) withoutUnreadable(s *sight) {
 	questions := map[scope]bool{}
 	for _, g := range p.Groups {
 		for key := range g.Sources {
-			questions[scope{g.Namespace, resourceOfSource(key.Kind)}] = true
+			questions[scopeOfSource(g.Namespace, key.Kind)] = true
 		}
 	}
 	s.together(keysOf(questions))

@@ -23,7 +23,9 @@ type nowPage struct {
 	Kinds           []string
 	SeveralClusters bool
 	ClusterNames    []string
-	Rows            []row
+	// Urgent are the first workloads of the list that need a user. Rows are the others on the page.
+	Urgent, Rows    []row
+	Calm            bool
 	Pager           pager
 	HiddenWorkloads int
 	Reading         bool
@@ -116,7 +118,27 @@ func (s *site) now(r *request) (any, error) {
 	for i := range shown {
 		p.Rows = append(p.Rows, r.row(&shown[i], len(s.clusters) > 1))
 	}
+	if !p.Filter.Any() && p.Filter.page == 0 {
+		p.first(shown)
+	}
 	return p, nil
+}
+
+// mostUrgent is how many workloads that need a user stand before the numbers. The others are the first
+// ones of the list.
+const mostUrgent = 8
+
+// first moves the workloads that need a user from the list to the top of the page. A reader who
+// searches finds them in the list.
+func (p *nowPage) first(shown []found) {
+	urgent := slices.IndexFunc(shown, func(f found) bool { return !f.sum.NeedsUser() })
+	if urgent < 0 {
+		urgent = len(shown)
+	}
+	p.Calm = urgent == 0 && len(shown) > 0
+	urgent = min(urgent, mostUrgent)
+	p.Urgent, p.Rows = p.Rows[:urgent], p.Rows[urgent:]
+	p.Pager.From += urgent
 }
 
 // mostSuggested is how many namespaces an input suggests.

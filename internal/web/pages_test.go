@@ -222,7 +222,7 @@ func TestAListIsFilteredAndSplit(t *testing.T) {
 		manifest.WriteString(configMap(namespace, "settings", "1", ""))
 	}
 	server := serve(t, everything, clusterOf(t, "", manifest.String()))
-	has(t, get(t, server, "/", http.StatusOK), "<b>140</b>", "1–50 of 140", `rel="next"`, "!rel=\"prev\"")
+	has(t, get(t, server, "/", http.StatusOK), "<b>140</b>", "9–50 of 140", `rel="next"`, "!rel=\"prev\"")
 	has(t, get(t, server, "/?page=2", http.StatusOK), "101–140 of 140", `rel="prev"`, "!rel=\"next\"")
 	has(t, get(t, server, "/?page=99", http.StatusOK), "101–140 of 140")
 	has(t, get(t, server, "/?page=-3&ns=two", http.StatusOK), "1–50 of 70", "page=1")

@@ -77,7 +77,7 @@ func TestAReaderOfOneNamespaceSeesThatOne(t *testing.T) {
 	for _, path := range []string{"/", "/map", "/gates", "/controller", "/?ns=bank", "/?q=vault"} {
 		has(t, get(t, server, path, http.StatusOK), "!>vault", "!treasure", "!>bank")
 	}
-	has(t, get(t, server, "/", http.StatusOK), "web", "settings", "1 workloads you may not read")
+	has(t, get(t, server, "/", http.StatusOK), "web", "settings", "1 workload you may not read")
 	get(t, server, "/workload?ns=bank&kind=Deployment&name=vault", http.StatusNotFound)
 	has(t, get(t, server, "/workload?ns=shop&kind=Deployment&name=web", http.StatusOK), "Deployment shop/web is opted in", "!"+withheld)
 }
@@ -99,7 +99,7 @@ func TestTheReasonOfAHaltIsForReadersOfAllWorkloads(t *testing.T) {
 		deployment("bank", "vault", auto, "configMap/treasure"), of)
 	const source = "/source?ns=shop&kind=ConfigMap&name=settings"
 	has(t, get(t, serve(t, everything, cluster), source, http.StatusOK), "vault of bank failed")
-	server := serve(t, append(readerOf("shop"), "shop/clustertrustbundles.certificates.k8s.io"), cluster)
+	server := serve(t, readerOf("shop"), cluster)
 	for _, path := range []string{"/", "/gates", "/map", "/workload?ns=shop&kind=Deployment&name=web", source} {
 		has(t, get(t, server, path, http.StatusOK), "!vault")
 	}
@@ -123,4 +123,24 @@ func TestWhoSeesAFreezeIsWhatThePagesSay(t *testing.T) {
 	has(t, get(t, server, "/workload?ns=shop&kind=Deployment&name=web", http.StatusOK), "on the namespace")
 	has(t, get(t, server, "/controller", http.StatusOK), "who may list namespaces, or all workloads of the namespace", "or all workloads of any namespace", "all workloads of all namespaces", "sources of other namespaces")
 	has(t, get(t, serve(t, reader{}, cluster), "/", http.StatusOK), "!incident-7")
+}
+
+// Flags name namespaces, and the leader is a Pod.
+func TestTheSettingsAreForReadersOfTheNamespaceOfTheController(t *testing.T) {
+	of := settings(t, "--namespaces-to-ignore=vault")
+	of.Controller, of.Holder = "operations", "reroll-6d4f"
+	cluster := clusterWith(t, "", "", of)
+	has(t, get(t, serve(t, reader{}, cluster), "/controller", http.StatusOK), "in a ConfigMap that you may not read", "a Pod that you may not read", "!>vault", "!=vault", "!operations", "!reroll-6d4f")
+	has(t, get(t, serve(t, reader{"operations/configmaps"}, cluster), "/controller", http.StatusOK), "--namespaces-to-ignore=vault", "operations", "!reroll-6d4f")
+	has(t, get(t, serve(t, reader{"operations/pods"}, cluster), "/controller", http.StatusOK), "reroll-6d4f", "!=vault")
+	has(t, get(t, serve(t, reader{}, cluster), "/controller", http.StatusOK), "readers who may list ConfigMaps in the namespace of the controller; the Pod to readers who may list Pods there")
+}
+
+// Nobody needs permission for kinds of sources that the controller does not read. An event of an
+// earlier start may name one.
+func TestTheHistoryIsForReadersOfWhatTheControllerReads(t *testing.T) {
+	cluster := shop(t, "")
+	cluster.events = []inspect.LastEvent{{Reason: "Rolled", Note: "2 of 2 Pods"}, {Reason: "Reloaded", Note: "ClusterTrustBundle hidden changed"}}
+	page := get(t, serve(t, append(readerOf("shop"), "shop/secretproviderclasses.secrets-store.csi.x-k8s.io"), cluster), "/workload?ns=shop&kind=Deployment&name=web", http.StatusOK)
+	has(t, page, "2 of 2 Pods", "!hidden changed")
 }

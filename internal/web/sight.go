@@ -137,7 +137,17 @@ func resourceOf(f *inspect.Facts, kind string) string {
 
 // source reports whether the reader may read a kind of source.
 func (s *sight) source(namespace string, kind source.Kind) bool {
-	return s.may(namespace, resourceOfSource(kind))
+	of := scopeOfSource(namespace, kind)
+	return s.may(of.namespace, of.resource)
+}
+
+// scopeOfSource returns what a reader of a source must be allowed to read. A Role of a namespace may
+// allow all resources, which does not cover those in no namespace.
+func scopeOfSource(namespace string, kind source.Kind) scope {
+	if kind.ClusterScoped() {
+		namespace = ""
+	}
+	return scope{namespace, resourceOfSource(kind)}
 }
 
 func resourceOfSource(kind source.Kind) string {
@@ -147,10 +157,15 @@ func resourceOfSource(kind source.Kind) string {
 	return kind.Resource()
 }
 
-// sources reports whether the reader may read all kinds of sources in a namespace.
-func (s *sight) sources(namespace string) bool {
+// sources reports whether the reader may read all sources of a namespace that a text may name. A kind
+// that the controller does not read has no names in its texts. After another start it may be in an
+// earlier event, which then names the kind, too.
+func (s *sight) sources(f *inspect.Facts, namespace, text string) bool {
 	for _, kind := range source.Kinds() {
-		if !kind.Reported() && !s.source(namespace, kind) {
+		if kind.Reported() || !f.Settings.Rules.ReadsSource(kind) && !strings.Contains(text, kind.String()) {
+			continue
+		}
+		if !s.source(namespace, kind) {
 			return false
 		}
 	}

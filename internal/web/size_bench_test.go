@@ -55,9 +55,9 @@ func numberedWorkload(i int) *appsv1.Deployment {
 }
 
 // large returns a large cluster.
-func large(b *testing.B) (*inspect.View, *inspect.Objects) {
-	b.Helper()
-	objects := inspect.NewFollowed(settings(b))
+func large(tb testing.TB) (*inspect.View, *inspect.Objects) {
+	tb.Helper()
+	objects := inspect.NewFollowed(settings(tb))
 	for i := range manySources {
 		objects.Put(numberedSource(i, "1", "1"))
 	}
@@ -73,13 +73,23 @@ func handler(clusters ...Cluster) http.Handler {
 	return New(clusters, func(*http.Request) (Reader, error) { return everything, nil }, Options{Clock: clock.RealClock{}})
 }
 
-func fetch(b *testing.B, h http.Handler, path string) {
-	b.Helper()
+func fetch(tb testing.TB, h http.Handler, path string) {
+	tb.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 	if w.Code != http.StatusOK {
-		b.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		tb.Errorf("%s: %d %s", path, w.Code, w.Body)
 	}
+}
+
+// largePaths are pages of a large cluster.
+func largePaths() []string {
+	return []string{"/", "/?q=settings-77", "/?state=waiting&page=3", "/map", "/map?ns=team-7", "/gates", "/controller", "/source?ns=team-7&kind=ConfigMap&name=settings-7", "/workload?ns=team-7&kind=Deployment&name=web-7"}
+}
+
+// edited is the source of an edit.
+func edited(i int) *corev1.ConfigMap {
+	return numberedSource(i%manySources, fmt.Sprint("v", i), fmt.Sprint(i+2))
 }
 
 func BenchmarkPages(b *testing.B) {
@@ -94,7 +104,7 @@ func BenchmarkPages(b *testing.B) {
 	runtime.ReadMemStats(&after)
 	b.Logf("summaries: %.1f MiB", float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/(1<<20))
 	h := handler(view)
-	for _, path := range []string{"/", "/?q=settings-77", "/?state=waiting&page=3", "/map", "/map?ns=team-7", "/gates", "/controller", "/source?ns=team-7&kind=ConfigMap&name=settings-7", "/workload?ns=team-7&kind=Deployment&name=web-7"} {
+	for _, path := range largePaths() {
 		b.Run("page "+path, func(b *testing.B) {
 			b.ReportAllocs()
 			defer processorTime(b)()
@@ -106,14 +116,14 @@ func BenchmarkPages(b *testing.B) {
 	b.Run("update", func(b *testing.B) {
 		defer processorTime(b)()
 		for i := 0; b.Loop(); i++ {
-			objects.Put(numberedSource(i%manySources, fmt.Sprint("v", i), fmt.Sprint(i+2)))
+			objects.Put(edited(i))
 			view.Refresh(b.Context())
 		}
 	})
 	b.Run("ten readers and an update", func(b *testing.B) {
 		defer processorTime(b)()
 		for i := 0; b.Loop(); i++ {
-			objects.Put(numberedSource(i%manySources, fmt.Sprint("w", i), fmt.Sprint(i+1000000)))
+			objects.Put(edited(i + 1_000_000))
 			view.Refresh(b.Context())
 			var reading sync.WaitGroup
 			for range 10 {
@@ -139,11 +149,11 @@ func processorTime(b *testing.B) (report func()) {
 	}
 }
 
-func used(b *testing.B) time.Duration {
-	b.Helper()
+func used(tb testing.TB) time.Duration {
+	tb.Helper()
 	var all syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &all); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return time.Duration(all.Utime.Nano() + all.Stime.Nano())
 }

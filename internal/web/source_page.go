@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/inspect"
@@ -19,12 +20,17 @@ type sourcePage struct {
 	Written, Created time.Time
 	Keys             int
 	Rolled, Left     []planned
-	Pods             int64
-	Hidden           int
-	Note             string
-	Waves            bool
-	Unread           []string
-	Map              string
+	// Elsewhere are workloads of other namespaces that a change rolls. LeftElsewhere are those that it
+	// does not roll.
+	Elsewhere, LeftElsewhere []planned
+	// Workloads and Pods are how many a change rolls in all namespaces.
+	Workloads int
+	Pods      int64
+	Hidden    int
+	Note      string
+	Waves     bool
+	Unread    []string
+	Map       string
 }
 
 func (p *sourcePage) page() (name, title string) { return "source", p.Key.Name }
@@ -46,13 +52,13 @@ func (s *site) source(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := source.Key{Namespace: r.query.Get("ns"), Name: r.query.Get("name")}
+	local := source.LocalKey{Name: r.query.Get("name")}
 	for _, kind := range source.Kinds() {
 		if kind.String() == r.query.Get("kind") && !kind.Reported() {
-			key.Kind = kind
+			local.Kind = kind
 		}
 	}
-	key = key.Origin() // the permission that counts is that in its own namespace
+	key := local.In(r.query.Get("ns")).Origin() // the permission that counts is that in its own namespace
 	if !key.Kind.Known() || key.Name == "" || !r.sight.source(key.Namespace, key.Kind) {
 		return nil, pageError{http.StatusNotFound, "There is no such source, or you may not read it."}
 	}
@@ -61,24 +67,25 @@ func (s *site) source(r *request) (any, error) {
 		return nil, err
 	}
 	p := &sourcePage{Cluster: c.Name(), Key: key, Absent: plan.Absent, Note: plan.Note(), Waves: plan.Waves != nil, Unread: plan.Unread}
-	p.Map = address("map", "cluster", c.Name(), "ns", key.Namespace, "q", key.Name)
 	if src != nil {
 		p.Writer, p.Written, p.Created, p.Keys = src.Writer, src.DataTime, src.Created, len(src.Keys)
 	}
-	p.Rolled, p.Left = p.planned(r, &f, plan.Rolled), p.planned(r, &f, plan.Left)
-	for i := range p.Rolled {
-		p.Pods += p.Rolled[i].Pods
+	states := summariesOf(&f, plan.Rolled, plan.Left, plan.Elsewhere.Rolled, plan.Elsewhere.Left)
+	p.Rolled, p.Left = p.planned(r, &f, states, plan.Rolled), p.planned(r, &f, states, plan.Left)
+	p.Elsewhere, p.LeftElsewhere = p.planned(r, &f, states, plan.Elsewhere.Rolled), p.planned(r, &f, states, plan.Elsewhere.Left)
+	for _, one := range slices.Concat(p.Rolled, p.Elsewhere) {
+		p.Workloads++
+		p.Pods += one.Pods
 	}
+	where := key.Namespace
+	if len(p.Elsewhere)+len(p.LeftElsewhere) > 0 {
+		where = ""
+	}
+	p.Map = address("map", "cluster", c.Name(), "ns", where, "q", key.Name)
 	return p, nil
 }
 
-func (p *sourcePage) planned(r *request, f *inspect.Facts, all []inspect.Planned) []planned {
-	states := map[workload.Key]*inspect.Summary{}
-	for _, sum := range f.Board.All {
-		if sum.Key.Namespace == p.Key.Namespace {
-			states[sum.Key] = sum
-		}
-	}
+func (p *sourcePage) planned(r *request, f *inspect.Facts, states map[workload.Key]*inspect.Summary, all []inspect.Planned) []planned {
 	var shown []planned
 	for i := range all {
 		one := &all[i]
@@ -87,8 +94,7 @@ func (p *sourcePage) planned(r *request, f *inspect.Facts, all []inspect.Planned
 			continue
 		}
 		row := planned{Key: one.Key, Link: workloadAddress(p.Cluster, one.Key), Why: one.Why, Keys: one.Keys, Wave: one.Wave, Pods: one.Pods}
-		sum := states[one.Key]
-		if sum != nil {
+		if sum := states[one.Key]; sum != nil {
 			row.State = sum.State.String()
 		}
 		if !one.Gate.Open() {
@@ -97,15 +103,41 @@ func (p *sourcePage) planned(r *request, f *inspect.Facts, all []inspect.Planned
 				row.Opens = one.Gate.When(f.Now.Location())
 			}
 		}
-		if sum == nil || !r.sight.shows(f, sum, row.Why+row.Gate+row.Keys) {
-			if !r.sight.workloads(f, p.Key.Namespace) || !r.sight.sources(p.Key.Namespace) {
-				row.Why, row.Gate, row.Keys = withheld, "", ""
-			}
-		}
-		if tellsHalt(f, row.Gate) && !r.sight.workloads(f, "") {
-			row.Gate = withheld
-		}
+		p.withhold(r.sight, f, states[one.Key], &row)
 		shown = append(shown, row)
 	}
 	return shown
+}
+
+// withhold replaces the texts of a workload that name what the reader may not read.
+func (p *sourcePage) withhold(s *sight, f *inspect.Facts, sum *inspect.Summary, row *planned) {
+	text := row.Why + row.Gate + row.Keys
+	if sum == nil || !s.shows(f, sum, text) {
+		if !s.workloads(f, row.Key.Namespace) || !s.sources(f, row.Key.Namespace, text) {
+			row.Why, row.Gate, row.Keys = withheld, "", ""
+		}
+	}
+	if tellsHalt(f, row.Gate) && !s.workloads(f, "") {
+		row.Gate = withheld
+	}
+}
+
+// summariesOf returns the summaries of the workloads of plans. Most workloads of a large cluster are in
+// other namespaces.
+func summariesOf(f *inspect.Facts, plans ...[]inspect.Planned) map[workload.Key]*inspect.Summary {
+	found, namespaces := map[workload.Key]*inspect.Summary{}, map[string]bool{}
+	for _, plan := range plans {
+		for i := range plan {
+			found[plan[i].Key], namespaces[plan[i].Key.Namespace] = nil, true
+		}
+	}
+	for _, sum := range f.Board.All {
+		if !namespaces[sum.Key.Namespace] {
+			continue
+		}
+		if _, planned := found[sum.Key]; planned {
+			found[sum.Key] = sum
+		}
+	}
+	return found
 }

@@ -6,6 +6,20 @@ import (
 	"github.com/reroll-dev/reroll/internal/window"
 )
 
+// zone returns the time zone that the browser of the reader names, or the other one if it names none
+// that is known.
+func (r *request) zone(other *time.Location) *time.Location {
+	name := r.Header.Get("Time-Zone")
+	if name == "" || name == "Local" {
+		return other
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return other
+	}
+	return zone
+}
+
 // weekOf returns the hours of the week that begins today, in the time zone of now.
 func weekOf(cluster, text string, now time.Time) *week {
 	w := &week{Cluster: cluster, Text: text, Zone: now.Location().String()}

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 func TestAWeekShowsTheHoursInTheZoneOfTheReader(t *testing.T) {
@@ -28,5 +32,23 @@ func TestAWeekShowsTheHoursInTheZoneOfTheReader(t *testing.T) {
 	}
 	if got := weekOf("", "allow never", now); got.Err == "" || got.Days != nil {
 		t.Errorf("a bad window is %+v", got)
+	}
+}
+
+// A request names the zone of the browser, which the process may not share.
+func TestTheWeekIsInTheZoneThatTheBrowserNames(t *testing.T) {
+	site := New([]Cluster{shop(t, "")}, func(*http.Request) (Reader, error) { return everything, nil }, Options{Clock: clock.RealClock{}})
+	for zone, want := range map[string]string{"Asia/Tokyo": "Asia/Tokyo", "": "", "../../etc/passwd": "", "Local": "", "<b>": ""} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/gates", http.NoBody)
+		r.Header.Set("Time-Zone", zone)
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		if want == "" {
+			has(t, w.Body.String(), "data-zone", "!Asia", "!passwd", "!<b>")
+			continue
+		}
+		has(t, w.Body.String(), `data-zone="`+want+`"`, "Hours in "+want)
+		// 22:00 UTC is 07:00 there.
+		has(t, w.Body.String(), "Tue 07:00: open", "Mon 22:00: closed")
 	}
 }

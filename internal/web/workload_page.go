@@ -95,7 +95,7 @@ func (s *site) workload(r *request) (any, error) {
 	if p.Approve = show(sum.Approve); p.Approve != withheld {
 		p.Approve = s.onCluster(c, p.Approve)
 	}
-	p.sources(r, x)
+	p.sources(r, &f, x)
 	p.facts(x, show)
 	p.pods(r, x)
 	p.history(r, c, sum, &f)
@@ -105,7 +105,7 @@ func (s *site) workload(r *request) (any, error) {
 // shown returns a text for a page. A page never shows a digest: it may be that of a Secret.
 func shown(text string) string { return inspect.WithoutDigests(text) }
 
-func (p *workloadPage) sources(r *request, x *inspect.Explanation) {
+func (p *workloadPage) sources(r *request, f *inspect.Facts, x *inspect.Explanation) {
 	for _, part := range x.SourceParts() {
 		if !r.sight.source(p.Key.Namespace, part.Key.Kind) {
 			p.HiddenSources++
@@ -113,7 +113,7 @@ func (p *workloadPage) sources(r *request, x *inspect.Explanation) {
 		}
 		// A suggestion of a similar name could name a source of another kind.
 		why := part.Why
-		if len(part.Near) > 0 && !r.sight.sources(p.Key.Namespace) {
+		if len(part.Near) > 0 && !r.sight.sources(f, p.Key.Namespace, why) {
 			why = "it does not exist"
 		}
 		p.Sources = append(p.Sources, sourcePart{
@@ -179,7 +179,7 @@ func (p *workloadPage) history(r *request, c Cluster, sum *inspect.Summary, f *i
 	}
 	for _, e := range events {
 		note := strings.TrimPrefix(e.Note, e.Reason+": ")
-		if !r.sight.sources(p.Key.Namespace) || !r.sight.shows(f, sum, note) {
+		if !r.sight.sources(f, p.Key.Namespace, note) || !r.sight.shows(f, sum, note) {
 			note = withheld // an earlier source may be named that the workload no longer uses
 		}
 		p.History = append(p.History, event{Reason: e.Reason, Note: note, At: e.At})

@@ -148,3 +148,43 @@ func TestAScreenReaderFindsTheLinesOfTheMap(t *testing.T) {
 		}
 	}
 }
+
+// named reports whether a reader sees what the lines of a source lead to.
+const named = `(() => { const link = document.querySelector('#columns a[title="greeting"]');
+	const e = document.getElementById(link.getAttribute('aria-describedby')), lines = document.querySelector('#columns .lines');
+	return e.getBoundingClientRect().width > 50 && e.innerText.includes('Deployment web') && (!lines || !lines.checkVisibility()); })()`
+
+// On a narrow screen and on paper, there are no lines.
+func TestTheMapNamesWhatLinesConnect(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]Look{"phone": {Width: 390, Height: 900}, "paper": desk} {
+		t.Run(name, func(t *testing.T) {
+			b := browse(t, look).as(All)
+			_, err := b.Go("map?ns=shop")
+			b.must(err)
+			b.stays()
+			var seen bool
+			if name == "paper" {
+				b.must(b.Do(evaluate(named, &seen)))
+				if seen {
+					t.Error("a wide screen has both")
+				}
+				b.must(b.Do(emulation.SetEmulatedMedia().WithMedia("print")))
+			}
+			b.must(b.Do(evaluate(named, &seen)))
+			if !seen {
+				t.Error("nothing shows which workloads use a source")
+			}
+			b.fits(name)
+		})
+	}
+}
+
+func TestTheWeekIsInTheZoneOfTheBrowser(t *testing.T) {
+	t.Parallel()
+	b := browse(t, desk).as(All)
+	b.must(b.Do(emulation.SetTimezoneOverride("Asia/Tokyo")))
+	_, err := b.Go("gates")
+	b.must(err)
+	b.shows("Hours in Asia/Tokyo")
+}

@@ -97,7 +97,7 @@ func approvals() []mutation {
 		{
 			what: "approval: a plan counts consent to the present data",
 			file: "internal/inspect/plan.go",
-			from: "					src.Digest = digest.Digest{}", to: "					_ = digest.Digest{}",
+			from: "				src.Digest = digest.Digest{}", to: "				_ = digest.Digest{}",
 			in: "./internal/inspect", tests: "^TestAPlanShowsThatApprovalIsRequired$",
 		},
 		{

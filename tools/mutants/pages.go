@@ -37,6 +37,14 @@ func pages() []mutation {
 		of("waves name a source that may not be read", "internal/web/gates_page.go", "Settings: withheld}", "Settings: is.Settings}", dir, "TestWavesNameNoSourceThatMayNotBeRead"),
 		of("a reason of waves names a source that may not be read", "internal/web/gates_page.go", "mayAll := readable && ", "mayAll := ", dir, "TestWavesNameNoSourceThatMayNotBeRead"),
 		of("a plan tells the reason of a halt", "internal/web/source_page.go", "tellsHalt(f, row.Gate) && ", "row.Gate == \"\" && ", dir, "TestTheReasonOfAHaltIsForReadersOfAllWorkloads"),
-		of("a source of another namespace needs permission for that of the address", "internal/web/source_page.go", "	key = key.Origin() // the permission that counts is that in its own namespace\n", "", dir, "TestASourceOfAnotherNamespaceNeedsPermissionThere"),
+		of("numbers stand before what needs somebody", "internal/web/now.go", "		p.first(shown)\n", "", dir, "TestWhatNeedsSomebodyIsFirst"),
+		of("a workload is listed twice", "internal/web/now.go", "p.Rows[:urgent], p.Rows[urgent:]", "p.Rows[:urgent], p.Rows", dir, "TestNoWorkloadIsListedTwice"),
+		of("a source hides its workloads of other namespaces", "internal/inspect/elsewhere.go", "at.Namespace != key.Namespace", "at.Namespace == key.Namespace", dir, "TestASourceShowsItsWorkloadsInAllNamespaces"),
+		of("a Role of a namespace shows bundles", sight, "	if kind.ClusterScoped() {\n		namespace = \"\"\n	}\n", "", dir, "TestABundleIsForReadersOfBundles"),
+		of("everybody sees the settings", "internal/web/controller_page.go", "!r.sight.may(settings.Controller, \"configmaps\")", "settings.Controller == \"-\"", dir, "TestTheSettingsAreForReadersOfTheNamespaceOfTheController"),
+		of("everybody sees the leader", "internal/web/controller_page.go", "settings.Holder != \"\" && !r.sight.may(settings.Controller, \"pods\")", "settings.Holder == \"-\"", dir, "TestTheSettingsAreForReadersOfTheNamespaceOfTheController"),
+		of("an earlier event names a source that may not be read", sight, " && !strings.Contains(text, kind.String())", "", dir, "TestTheHistoryIsForReadersOfWhatTheControllerReads"),
+		of("the week is in the zone of the process", "internal/web/week.go", "	return zone\n}\n\n// weekOf", "	_ = zone\n	return other\n}\n\n// weekOf", dir, "TestTheWeekIsInTheZoneThatTheBrowserNames"),
+		of("a source of another namespace needs permission for that of the address", "internal/web/source_page.go", "local.In(r.query.Get(\"ns\")).Origin()", "local.In(r.query.Get(\"ns\"))", dir, "TestASourceOfAnotherNamespaceNeedsPermissionThere"),
 	}
 }

@@ -69,13 +69,15 @@
     return true;
   }
 
+  // Hours of a week are shown in the time zone of the browser, which only a request can name.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || '';
   let fetching = false, wanted = false, gone = false, version = pulse ? pulse.dataset.version : '';
   async function refresh() {
     if (gone) return;
     if (fetching) { wanted = true; return; }
     fetching = true;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+      const answer = await fetch(location.href, { headers: { Accept: 'text/html', 'Time-Zone': zone } });
       if (answer.redirected || answer.status === 401 || answer.status === 403) { lost('your session has ended'); return; }
       const date = Date.parse(answer.headers.get('Date') || '');
       if (date) skew = Date.now() - date;
@@ -143,6 +145,8 @@
     window.addEventListener('pagehide', disconnect);
     window.addEventListener('pageshow', function (e) { if (e.persisted) { connect(); refresh(); } });
   }
+  const week = document.querySelector('[data-zone]');
+  if (week && week.dataset.zone !== zone) refresh();
   ages();
   setInterval(ages, 1000);
 

@@ -98,12 +98,12 @@ func checkApproval(f *reload.Facts, d *reload.Decision) Answer {
 	return Answer{By: Approval, Request: request, Why: fmt.Sprintf("for approval of %s (%s)", strings.Join(names, " and "), setBy)}
 }
 
-// consents reports whether a user has approved the data of a source on the source. One in no namespace
-// has no consent: it would be one for all tenants, and the admission policy does not limit who may
-// write it there.
+// consents reports whether a user has approved the data of a source on the source. That counts only in
+// the namespace of the source: users who may approve there may not approve for other tenants. And
+// for one in no namespace, the admission policy does not limit who may write it.
 func consents(src *source.Source) bool {
 	given := src.Annotations.Waves.Waves().Consent
-	return given != "" && given == src.Digest.String() && !src.Key.Kind.ClusterScoped()
+	return given != "" && given == src.Digest.String() && !src.Key.Kind.ClusterScoped() && !src.Key.IsForeign()
 }
 
 // anyRequiresApproval reports whether a source of a workload requires approval. It needs no ledger,
@@ -131,7 +131,7 @@ func changedSources(f *reload.Facts, d *reload.Decision) []*source.Source {
 	}
 	for i := range f.Concerns {
 		src := &f.Concerns[i].Source
-		if _, aggregated := known.Aggregates[src.Key.Kind]; aggregated && kinds[src.Key.Kind] && !seen[src.Key] {
+		if _, aggregated := known.Aggregates[src.Key.Kind]; aggregated && kinds[src.Key.Kind] && !seen[src.Key] && !src.Key.IsForeign() {
 			all = append(all, src)
 		}
 	}

@@ -27,8 +27,9 @@ type approvable struct {
 	kind string
 	// csi reports whether the first source is what a CSI driver has mounted.
 	csi bool
-	// bundle reports whether the first source is a ClusterTrustBundle.
-	bundle bool
+	// bundle reports whether the first source is a ClusterTrustBundle, and foreign whether it is in
+	// another namespace.
+	bundle, foreign bool
 }
 
 func oneOf(pairs ...string) map[string]string {
@@ -65,6 +66,9 @@ func (a approvable) facts() (*reload.Facts, *reload.Decision) {
 	}
 	if a.bundle {
 		f.Concerns[0].Source.Key = source.Key{Kind: source.ClusterTrustBundle, Name: "a"}
+	}
+	if a.foreign {
+		f.Concerns[0].Source.Key.Name = "infra/a"
 	}
 	if a.kind != "" {
 		f.Workload.Key.Kind = a.kind
@@ -112,6 +116,9 @@ func TestAReloadWaitsForApprovalWhereAnythingRequiresIt(t *testing.T) {
 		"a bundle":                                {approvable{namespace: yes, bundle: true}, "for approval of ClusterTrustBundle a (", "deployment/web --digest="},
 		"consent on a bundle":                     {approvable{namespace: yes, bundle: true, sourceConsent: first.String()}, "for approval of ClusterTrustBundle a (", "deployment/web --digest="},
 		"consent on a bundle that requires it":    {approvable{source: yes, bundle: true, sourceConsent: first.String()}, "(reroll.dev/approval on ClusterTrustBundle a)", "deployment/web --digest="},
+		"a source of another namespace":           {approvable{own: yes, foreign: true}, "for approval of ConfigMap infra/a (", "deployment/web --digest="},
+		"consent in another namespace":            {approvable{own: yes, foreign: true, sourceConsent: first.String()}, "for approval of ConfigMap infra/a (", "deployment/web --digest="},
+		"consent in another one that requires it": {approvable{source: yes, foreign: true, sourceConsent: first.String()}, "(reroll.dev/approval on ConfigMap infra/a)", "deployment/web --digest="},
 	} {
 		t.Run(about, func(t *testing.T) {
 			f, d := tc.facts()
@@ -166,6 +173,10 @@ func TestAllSourcesOfAnAggregateHaveToBeApproved(t *testing.T) {
 	f.Workload.LedgerText = ledger.Ledger{UID: f.Workload.UID, Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: {Count: 2}}}.String()
 	if a := Check(f, d, Others{}); a.By != Approval || !strings.Contains(a.Why, "ConfigMap a (") {
 		t.Errorf("the ledger has one digest: %+v", a)
+	}
+	f.Concerns[0].Source.Key.Name = "infra/a" // it has an entry of its own
+	if a := Check(f, d, Others{}); !a.Open() {
+		t.Errorf("it is in another namespace: %+v", a)
 	}
 }
 

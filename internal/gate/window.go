@@ -56,13 +56,8 @@ func windowsOf(f *reload.Facts, d *reload.Decision) (all []windows, bad *windows
 	if text, setBy := f.Windows(); text != "" {
 		all = append(all, read(text, setBy))
 	}
-	seen := map[source.Key]bool{}
-	for i := range d.Changes {
-		src := &d.Changes[i].Source
-		if text := src.Annotations.Waves.Waves().Window; text != "" && !seen[src.Key] {
-			seen[src.Key] = true
-			all = append(all, read(text, annotations.Window+" on "+src.Key.Kind.String()+" "+src.Key.Name))
-		}
+	for _, src := range windowedSources(f, d) {
+		all = append(all, read(windowOf(src), annotations.Window+" on "+src.Key.Kind.String()+" "+src.Key.Name))
 	}
 	for i := range all {
 		if all[i].err != nil {
@@ -72,27 +67,59 @@ func windowsOf(f *reload.Facts, d *reload.Decision) (all []windows, bad *windows
 	return all, nil
 }
 
-// mostOpenings bounds the search for a time at which all windows are open: anyone may write windows
-// that open in turn. The search is repeated every hour, when less of the way is left.
-const mostOpenings = 100
+func windowOf(src *source.Source) string { return src.Annotations.Waves.Waves().Window }
+
+// windowedSources are the sources with windows whose data a reload brings. A ledger with one digest
+// for many sources may not show which of them have changed since a reload waits. Then all of them
+// count.
+func windowedSources(f *reload.Facts, d *reload.Decision) []*source.Source {
+	var all []*source.Source
+	seen := map[source.Key]bool{}
+	add := func(c *reload.Concern) {
+		if src := &c.Source; windowOf(src) != "" && !seen[src.Key] {
+			seen[src.Key] = true
+			all = append(all, src)
+		}
+	}
+	for i := range d.Changes {
+		add(&d.Changes[i])
+	}
+	if !slices.ContainsFunc(f.Concerns, func(c reload.Concern) bool { return windowOf(&c.Source) != "" && !seen[c.Source.Key] }) {
+		return all // nearly always, without reading the ledger
+	}
+	known, _, err := f.Ledger()
+	if err != nil {
+		return all
+	}
+	for i := range f.Concerns {
+		c := &f.Concerns[i]
+		if total, aggregated := known.Aggregates[c.Source.Key.Kind]; aggregated && total.Digest.IsZero() && !c.Source.Key.IsForeign() {
+			add(c)
+		}
+	}
+	return all
+}
 
 // opens returns the earliest time at which all windows are open, in the time zone of the last one
-// that opens.
+// that opens. The search is bounded: anyone may write windows that open in turn, and gates are
+// checked one after the other. It is repeated every hour, when less of the way is left.
 func opens(all []windows, now time.Time) (at time.Time, found bool) {
-	limit := now.Add(window.Horizon)
+	steps := window.MaxSteps + len(all)
+	searches := make([]*window.Search, len(all))
+	for i := range all {
+		searches[i] = all[i].SearchFrom(now, &steps)
+	}
 	at = now
-	for i, open, openings := 0, 0, 0; open < len(all); i = (i + 1) % len(all) {
-		if all[i].Open(at) {
+	for i, open := 0, 0; open < len(all); i = (i + 1) % len(all) {
+		next, found := searches[i].Opens(at)
+		switch {
+		case !found:
+			return time.Time{}, false
+		case next.Equal(at):
 			open++
-			continue
+		default:
+			at, open = next, 1
 		}
-		if openings++; openings > mostOpenings {
-			return time.Time{}, false
-		}
-		if at, found = all[i].Opens(at); !found || !at.Before(limit) {
-			return time.Time{}, false
-		}
-		open = 1
 	}
 	return at, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -155,9 +156,13 @@ func TestTheSearchForAnOpeningIsBounded(t *testing.T) {
 		"both at night":            {[]string{nights, "allow 23:00-24:00 sat UTC"}, "2026-03-07T23:00:00Z"},
 		"in turn, then both":       {[]string{"allow 00:00-01:00 UTC; allow 2026-04-15 UTC", "allow 02:00-03:00 UTC"}, "2026-04-15T02:00:00Z"},
 		"three, one after another": {[]string{"allow sat UTC", "allow 08:00-09:00 UTC", `allow "0 8 1-7 * *" 1h UTC`}, "2026-03-07T08:00:00Z"},
-		"in turn for too long":     {[]string{"allow 00:00-01:00 UTC; allow 2026-06-15 UTC", "allow 02:00-03:00 UTC"}, ""},
+		"in turn for too long":     {[]string{"allow 00:00-01:00 UTC; allow 2026-12-15 UTC", "allow 02:00-03:00 UTC"}, ""},
 		"in turn every minute":     {[]string{`allow "*/2 * * * *" 1m UTC`, `allow "1-59/2 * * * *" 1m UTC`}, ""},
-		"one that never opens":     {[]string{`allow "*/2 * * * *" 1m UTC; deny "*/2 * * * *" 1m UTC`}, ""},
+		"each after many steps": {[]string{
+			`allow "*/2 * * * *" 1m UTC; deny "*/2 0-6,8-14,16-22 1 3 *" 1m UTC`,
+			`allow "*/2 * * * *" 1m UTC; deny "*/2 0-2,4-10,12-18,20-23 1 3 *" 1m UTC`,
+		}, ""},
+		"one that never opens": {[]string{`allow "*/2 * * * *" 1m UTC; deny "*/2 * * * *" 1m UTC`}, ""},
 	} {
 		var all []windows
 		for _, text := range tc.texts {
@@ -166,6 +171,29 @@ func TestTheSearchForAnOpeningIsBounded(t *testing.T) {
 		at, found := opens(all, noon)
 		if got := at.UTC().Format(time.RFC3339); found != (tc.want != "") || found && got != tc.want {
 			t.Errorf("%s: %s, found %t, want %s", about, got, found, tc.want)
+		}
+	}
+}
+
+// When many sources wait, one digest is all that the ledger shows of them.
+func TestTheWindowsOfAllSourcesOfAnAggregateCountWhileAReloadWaits(t *testing.T) {
+	for about, tc := range map[string]struct {
+		aggregates map[source.Kind]ledger.Total
+		closed     bool
+	}{
+		"an entry for each":          {nil, false},
+		"one digest":                 {map[source.Kind]ledger.Total{source.ConfigMap: {Digest: first, Count: 2}}, false},
+		"one digest, a reload waits": {map[source.Kind]ledger.Total{source.ConfigMap: {Count: 2}}, true},
+		"a reload for Secrets waits": {map[source.Kind]ledger.Total{source.Secret: {Count: 2}}, false},
+	} {
+		waves, _ := annotations.ReadWaves(map[string]string{annotations.Window: nights}, true)
+		f, d := approvable{}.facts()
+		f.Concerns[0].Source.Annotations.Waves = waves.Keep()
+		d.Changes = f.Concerns[1:]
+		f.Workload.LedgerText = ledger.Ledger{UID: f.Workload.UID, Aggregates: tc.aggregates}.String()
+		a := Check(f, d, Others{})
+		if closed := a.By == Window && strings.Contains(a.Why, "on ConfigMap a)"); closed != tc.closed || a.Open() == tc.closed {
+			t.Errorf("%s: %+v", about, a)
 		}
 	}
 }

@@ -267,7 +267,7 @@ func compare(t *testing.T, about, text string, rules []*drawn, r *rand.Rand) {
 		if open {
 			for _, then := range asked {
 				got, found := s.Opens(then.at)
-				far := m.Sub(then.at) >= Horizon || starts-then.starts >= maxSteps
+				far := m.Sub(then.at) >= Horizon || starts-then.starts >= MaxSteps
 				if found && !got.Equal(m) || !found && !far {
 					t.Fatalf("%s, %s: from %s on it opens at %s, want %s", about, text, then.at, got, m)
 				}

@@ -32,31 +32,51 @@ type span interface {
 // Horizon is how far ahead an opening is searched.
 const Horizon = 400 * 24 * time.Hour
 
-// maxSteps bounds the search, because a window may close every minute.
-const maxSteps = 500
+// MaxSteps is how many steps a search for an opening takes, because anyone may write windows that
+// close every minute.
+const MaxSteps = 500
 
 // Open reports whether a reload may start at a time: no window denies it, and one allows it.
 // Without any window that allows, all times are allowed.
 func (s *Schedule) Open(t time.Time) bool { return s.denied(t) == nil && s.allowed(t) }
 
+// Opens returns the earliest time, from t on, at which a reload may start, as Search.Opens does.
+func (s *Schedule) Opens(t time.Time) (at time.Time, found bool) {
+	steps := MaxSteps
+	return s.SearchFrom(t, &steps).Opens(t)
+}
+
+// Search finds openings within the Horizon, each one later than those before.
+type Search struct {
+	*Schedule
+	limit time.Time
+	// begins is when each window that allows begins next. Some windows begin each minute, others
+	// never: those must not be searched again for each minute.
+	begins []time.Time
+	// steps is how many more steps this search and others may take together.
+	steps *int
+}
+
+// SearchFrom returns a search that begins at a time. Searches may share their steps.
+func (s *Schedule) SearchFrom(t time.Time, steps *int) *Search {
+	return &Search{s, t.Add(Horizon), make([]time.Time, len(s.rules)), steps}
+}
+
 // Opens returns the earliest time, from t on, at which a reload may start. It is in the time zone
 // of the window that begins or ends then. Found is false if there is none within the Horizon, or
-// if more than maxSteps windows follow one another until then.
-func (s *Schedule) Opens(t time.Time) (at time.Time, found bool) {
-	limit := t.Add(Horizon)
+// if no steps are left.
+func (s *Search) Opens(t time.Time) (at time.Time, found bool) {
 	zone := t.Location()
-	for range maxSteps {
+	for ; *s.steps > 0 && t.Before(s.limit); *s.steps-- {
 		deny := s.denied(t)
 		switch {
 		case deny != nil:
-			t, zone = deny.span.leaves(t, limit, deny.zone), deny.zone
+			t, zone = deny.span.leaves(t, s.limit, deny.zone), deny.zone
 		case s.allowed(t):
+			*s.steps--
 			return t.In(zone), true
 		default:
-			t, zone = s.enters(t, limit)
-		}
-		if !t.Before(limit) {
-			break
+			t, zone = s.enters(t)
 		}
 	}
 	return time.Time{}, false
@@ -86,14 +106,19 @@ func (s *Schedule) allowed(t time.Time) bool {
 	return !limited
 }
 
-// enters returns when the next window that allows begins, with its zone.
-func (s *Schedule) enters(t, limit time.Time) (time.Time, *time.Location) {
-	first, zone := limit, t.Location()
+// enters returns when the next window that allows begins, with its zone. None is open at t.
+func (s *Search) enters(t time.Time) (time.Time, *time.Location) {
+	first, zone := s.limit, t.Location()
 	for i := range s.rules {
-		if r := &s.rules[i]; !r.deny {
-			if at := r.span.enters(t, limit, r.zone); at.Before(first) {
-				first, zone = at, r.zone
-			}
+		r := &s.rules[i]
+		if r.deny {
+			continue
+		}
+		if !s.begins[i].After(t) {
+			s.begins[i] = r.span.enters(t, s.limit, r.zone)
+		}
+		if at := s.begins[i]; at.Before(first) {
+			first, zone = at, r.zone
 		}
 	}
 	return first, zone

@@ -93,6 +93,44 @@ func TestAnOpeningHasTheZoneOfItsWindow(t *testing.T) {
 
 // In Berlin, clocks show no time between 02:00 and 03:00 on 2027-03-28, and show that hour twice on
 // 2026-10-25.
+// counted counts how often it is asked when it begins.
+type counted struct {
+	span
+	asked int
+}
+
+func (c *counted) enters(t, limit time.Time, zone *time.Location) time.Time {
+	c.asked++
+	return c.span.enters(t, limit, zone)
+}
+
+// To find that a window never begins takes long, and anyone may write many of them beside one that
+// begins each minute.
+func TestASearchAsksAWindowOnceWhenItBegins(t *testing.T) {
+	s := parsed(t, `allow "*/2 * * * *" 1m UTC; deny "*/2 * * * *" 1m UTC; allow "0 0 30 2 *" 1m UTC`)
+	never := &counted{span: s.rules[2].span}
+	s.rules[2].span = never
+	steps := MaxSteps
+	search := s.SearchFrom(at(t, "2026-11-23T12:00:00Z"), &steps)
+	for steps > 0 {
+		if opens, found := search.Opens(at(t, "2026-11-23T12:00:00Z")); found {
+			t.Fatalf("it opens at %s", opens)
+		}
+	}
+	if never.asked != 1 {
+		t.Errorf("asked %d times", never.asked)
+	}
+}
+
+func TestSearchesShareTheirSteps(t *testing.T) {
+	s, steps, now := parsed(t, "allow 22:00-23:00 UTC"), 3, at(t, "2026-11-23T12:00:00Z")
+	for i, want := range []bool{true, false} {
+		if _, found := s.SearchFrom(now, &steps).Opens(now); found != want {
+			t.Errorf("search %d: found %t, and %d steps are left", i, found, steps)
+		}
+	}
+}
+
 func TestOnDaysWhenClocksChange(t *testing.T) {
 	for about, tc := range map[string]struct{ text, now, opens string }{
 		"hours that are skipped":               {"allow 02:15-02:45 Europe/Berlin", "2027-03-28T00:00:00+01:00", "2027-03-29T02:15:00+02:00"},

@@ -25,8 +25,20 @@ func approvals() []mutation {
 		{
 			what: "approval: consent on a source without a namespace counts for all tenants",
 			file: gates,
-			from: " && !src.Key.Kind.ClusterScoped()\n}", to: "\n}",
+			from: " && !src.Key.Kind.ClusterScoped() &&", to: " &&",
 			in: answers, tests: rule,
+		},
+		{
+			what: "approval: consent in another namespace counts",
+			file: gates,
+			from: " && !src.Key.IsForeign()\n}", to: "\n}",
+			in: answers, tests: rule,
+		},
+		{
+			what: "approval: one digest in the ledger is also that of a source of another namespace",
+			file: gates,
+			from: " && !seen[src.Key] && !src.Key.IsForeign() {", to: " && !seen[src.Key] {",
+			in: answers, tests: "^TestAllSourcesOfAnAggregate",
 		},
 		{
 			what: "approval: consent on a workload is to any of its data",

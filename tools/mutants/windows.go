@@ -14,8 +14,26 @@ func windows() []mutation {
 		{
 			what: "windows: those of a source do not count",
 			file: gates,
-			from: "text != \"\" && !seen[src.Key]", to: "text != \"\" && seen[src.Key]",
+			from: "windowOf(src) != \"\" && !seen[src.Key] {", to: "windowOf(src) != \"\" && seen[src.Key] {",
 			in: "./internal/gate", tests: "^TestTheMostSpecificWindow",
+		},
+		{
+			what: "windows: one of a source that waits as one digest with others does not count",
+			file: gates,
+			from: "aggregated && total.Digest.IsZero()", to: "aggregated && !total.Digest.IsZero()",
+			in: "./internal/gate", tests: "^TestTheWindowsOfAllSources",
+		},
+		{
+			what: "windows: each window has all steps of a search",
+			file: gates,
+			from: "		searches[i] = all[i].SearchFrom(now, &steps)", to: "		own := steps\n		searches[i] = all[i].SearchFrom(now, &own)",
+			in: "./internal/gate", tests: "^TestTheSearchForAnOpeningIsBounded$",
+		},
+		{
+			what: "windows: one that never begins is searched for each minute",
+			file: "internal/window/window.go",
+			from: "		if !s.begins[i].After(t) {", to: "		if true {",
+			in: arithmetic, tests: "^TestASearchAsksAWindowOnce",
 		},
 		{
 			what: "windows: an urgent change waits",

@@ -82,7 +82,7 @@ func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Pla
 		switch {
 		case x.rolls(&s):
 			one.Why, one.Keys, one.keys = word(&s), x.keys(&s), s.Keys
-			if d := reload.Decide(facts); o.settings.Webhook == nil {
+			if d := reload.Decide(facts); !o.settings.Rules.NotifyOnly {
 				if src, exists := o.source(key); exists {
 					src.Digest = digest.Digest{}                               // nobody has approved that
 					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
@@ -102,7 +102,7 @@ func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Pla
 	for _, list := range [][]Planned{p.Rolled, p.Left} {
 		slices.SortFunc(list, func(a, b Planned) int { return workload.CompareKeys(a.Key, b.Key) })
 	}
-	if o.settings.Webhook == nil {
+	if !o.settings.Rules.NotifyOnly {
 		src, _ := o.source(key)
 		src.Key = key
 		p.byWave(gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves))
@@ -158,7 +158,7 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	left := "These use or name it, and are not rolled:"
 	switch {
-	case p.Settings.Webhook != nil:
+	case p.Settings.Rules.NotifyOnly:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
 		page.planned(p.Rolled, false, p.Now)
@@ -170,7 +170,7 @@ func (p *Plan) Text(paint Paint) string {
 			page.paragraph(p.inWaves())
 		}
 		page.planned(p.Rolled, p.Waves != nil, p.Now)
-		if url := p.Settings.judge(); url != "" {
+		if url := p.Settings.gateURL; url != "" {
 			page.paragraph(fmt.Sprintf("Before each reload, the controller asks %s (--gate-url).", url))
 		}
 	}

@@ -169,7 +169,7 @@ func (f *freezing) unheeded(s *inspect.Settings) error {
 	switch {
 	case f.all && s.Controller == "":
 		return fmt.Errorf("freeze all namespaces: %s; set --controller-namespace", s.Assumed)
-	case s.Webhook != nil:
+	case s.Rules.NotifyOnly:
 		return fmt.Errorf("nothing was frozen: the controller in namespace %s reloads nothing, and a receiver that it notifies does not heed a freeze (--webhook-url)", s.Controller)
 	case f.all:
 		return nil

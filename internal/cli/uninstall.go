@@ -82,7 +82,7 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 	case alive != "":
 		fmt.Fprintf(out, "Without --dry-run, this command would refuse: %s.\n", alive)
 	}
-	run := &uninstall.Run{Cluster: workloads{cluster, settings, r.namespace}, Names: settings.Names, DryRun: r.dryRun, Out: out}
+	run := &uninstall.Run{Cluster: workloads{cluster, settings, r.namespace}, Names: settings.Rules.Names, DryRun: r.dryRun, Out: out}
 	if err := run.Workloads(ctx); err != nil {
 		return unreachable(err)
 	}

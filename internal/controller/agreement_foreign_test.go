@@ -48,7 +48,7 @@ func TestTheControllerAndItsExplanationsAgreeAboutOtherNamespaces(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Rules, s.Kinds, s.Controller, s.NoKey, s.Installed = settings, cfg.Kinds, "reroll", "", installed
+			s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
 			objects := inspect.NewObjects(s)
 			for _, obj := range played.Objects {
 				objects.Put(obj)

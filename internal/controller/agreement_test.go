@@ -88,7 +88,7 @@ func (tc *agreed) with(t *testing.T, all kinds.Set) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Rules, s.Kinds, s.Controller, s.NoKey, s.Installed = settings, all, "reroll", "", installed
+	s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
 	objects := inspect.NewObjects(s)
 	for _, obj := range played.Objects {
 		objects.Put(obj)
@@ -225,7 +225,7 @@ func (tc *agreed) playDeletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Rules, s.Kinds, s.Controller, s.NoKey, s.Installed = settings, cfg.Kinds, "reroll", "", installed
+	s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
 	objects := inspect.NewObjects(s)
 	for _, obj := range played.Objects {
 		objects.Put(obj)

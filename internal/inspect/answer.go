@@ -176,7 +176,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	if o.live != nil {
 		return &Evaluation{objects: o, state: o.live.state, pods: pods, now: now, fleets: map[FleetKey]*gate.Fleet{}}
 	}
-	st := state.New(o.settings.AutoReloadAll)
+	st := state.New(o.settings.Rules.AutoReloadAll)
 	st.CountKeys(o.settings.Rules.Keys)
 	for name, known := range o.namespaces {
 		st.PutDefaults(name, state.Defaults{Policy: known.Defaults, OptsInSince: known.OptsInSince})
@@ -236,10 +236,10 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 			a.Decision = reload.Decide(facts)
 		}
 	}
-	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil && a.LeftOut == "" {
+	if a.Decision.Action == reload.Reload && !a.Decision.Found && !s.Rules.NotifyOnly && a.LeftOut == "" {
 		a.Gate = e.turn(&facts, a.Decision)
 	}
-	if s.Webhook == nil {
+	if !s.Rules.NotifyOnly {
 		e.waves(&facts, &a)
 		for _, frozen := range gate.FreezesOf(&facts) {
 			a.Freezes = append(a.Freezes, frozen.Describe(e.now.Location()))

@@ -89,7 +89,7 @@ func (o *Objects) approved(e *Evaluation, ns, text string) (*Approval, digest.Di
 	}
 	one := e.Of(key)
 	w := &one.Workload
-	kind, _ := o.settings.Kinds.Named(key.Kind)
+	kind, _ := o.settings.Rules.Kinds.Named(key.Kind)
 	a := &Approval{Kind: &kind, Ref: ref(key), Namespace: ns, Name: key.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
 	if o.knowsAll(&one) {
 		return a, one.Consent, nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -48,7 +48,7 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 			return key, fmt.Errorf("could not %w", err)
 		}
 	}
-	for _, k := range o.settings.Kinds {
+	for _, k := range o.settings.Rules.Kinds {
 		if err := o.unread[k.Label()]; err != nil && (kind == "" || kind == k.Name) {
 			return workload.Key{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Label(), ns, err)
 		}
@@ -73,7 +73,7 @@ func KindThenName(args []string) (joined string, ok bool) {
 	if len(args) < 2 || strings.Contains(args[0]+args[1], "/") {
 		return "", false
 	}
-	kinds := (&Settings{Config: &config.Config{Kinds: kinds.All()}}).workloadKinds()
+	kinds := (&Settings{Rules: rules.Settings{Kinds: kinds.All()}}).workloadKinds()
 	for _, known := range []words{kinds, sourceWords(), {"pod": "Pod", "po": "Pod"}} {
 		if _, ok := known.find(args[0]); ok {
 			return strings.ToLower(args[0]) + "/" + args[1], true
@@ -153,7 +153,7 @@ func sourceWords() words {
 // Kubernetes, as in kubectl.
 func (s *Settings) workloadKinds() words {
 	known := words{}
-	for _, kind := range s.Kinds {
+	for _, kind := range s.Rules.Kinds {
 		object := kind.Object()
 		if short := strings.ToLower(object.Kind); known[short] == "" {
 			known[short] = kind.Name

@@ -3,8 +3,8 @@ package inspect
 import (
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/rules"
 )
 
 func TestHowAKindMayBeWritten(t *testing.T) {
@@ -12,7 +12,7 @@ func TestHowAKindMayBeWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := (&Settings{Config: &config.Config{Kinds: kinds.All(added)}}).workloadKinds()
+	known := (&Settings{Rules: rules.Settings{Kinds: kinds.All(added)}}).workloadKinds()
 	for word, want := range map[string]string{
 		"deployment": "Deployment", "Deployments": "Deployment", "deploy": "Deployment", "deployments.apps": "Deployment", "deployment.v1.apps": "Deployment",
 		"sts": "StatefulSet", "statefulset": "StatefulSet", "statefulsets.apps": "StatefulSet", "sts.apps.kruise.io": "StatefulSet.apps.kruise.io",

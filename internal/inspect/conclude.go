@@ -125,7 +125,7 @@ func (e *Evaluation) concludeLeftOut(a *Answer) bool {
 	switch {
 	case w.LeftAlone != "":
 		a.State, a.Detail = NotOptedIn, w.LeftAlone
-	case !w.Policy.OptedIn(s.AutoReloadAll):
+	case !w.Policy.OptedIn(s.Rules.AutoReloadAll):
 		a.State, a.Detail = NotOptedIn, "nothing rolls it"
 	case left, w.Deleting:
 		a.State, a.Detail = NotOptedIn, a.LeftOut
@@ -291,7 +291,7 @@ func (s *Settings) inaction(now time.Time) string {
 		return "the controller was last active " + s.ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"
-	case s.Webhook != nil:
+	case s.Rules.NotifyOnly:
 		return "the receiver has not accepted the message; see the log of the controller"
 	default:
 		return "the controller has not acted; see its log"

@@ -76,14 +76,14 @@ func (s *self) watchesNamespace(ns string, known *corev1.Namespace) watching {
 	if config.Take(flags, s.options) != nil || cfg.Validate() != nil {
 		return watchesPerhaps
 	}
-	settings := &Settings{Config: &cfg, Rules: cfg.Rules()}
+	settings := settingsOf(&cfg)
 	objects := NewObjects(settings)
 	if known != nil {
 		objects.Put(known)
 	}
 	_, recorded := s.options["namespaces"] // older versions do not record them
 	switch {
-	case ns == "" && len(cfg.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
+	case ns == "" && len(settings.Rules.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
 		return watchesOthers
 	case !recorded, ns != "" && known == nil && settings.Rules.NamespaceSelector != nil:
 		return watchesPerhaps

@@ -60,7 +60,7 @@ func (v *View) followOnce(ctx context.Context, connect Connect) error {
 		return err
 	}
 	v.again(ctx, cluster, f, ns)
-	v.show(&origin{objects: f.objects, locked: &f.mu, cluster: cluster, pods: newKeptPods(settings.Names)})
+	v.show(&origin{objects: f.objects, locked: &f.mu, cluster: cluster, pods: newKeptPods(settings.Rules.Names)})
 	v.Refresh(ctx)
 	for {
 		v.pause(ctx, probe)

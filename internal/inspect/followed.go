@@ -29,7 +29,7 @@ type live struct {
 // NewFollowed returns an empty set for a process that follows a cluster.
 func NewFollowed(s *Settings) *Objects {
 	o := NewObjects(s)
-	o.live = &live{state: state.NewWithoutHistory(s.AutoReloadAll), followed: true}
+	o.live = &live{state: state.NewWithoutHistory(s.Rules.AutoReloadAll), followed: true}
 	o.live.state.CountKeys(s.Rules.Keys)
 	o.live.state.TrackChanges()
 	return o
@@ -173,7 +173,7 @@ func (l *live) deleteWorkload(key workload.Key) {
 
 // keepLive removes the objects of a resource that are not in a complete snapshot.
 func (o *Objects) keepLive(resource string, named map[types.NamespacedName]struct{}) {
-	for _, kind := range o.settings.Kinds {
+	for _, kind := range o.settings.Rules.Kinds {
 		if kind.Label() == resource {
 			o.live.state.KeepTemplateUsers(kind.Name, "", named)
 			o.live.state.KeepWorkloads(kind.Name, "", named)

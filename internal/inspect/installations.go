@@ -131,7 +131,7 @@ func knownNamespace(ctx context.Context, client clientset.Interface, ns string) 
 // EachWorkload reads all objects of all kinds of workloads once, and returns the resources that may
 // not be listed.
 func (c *Cluster) EachWorkload(ctx context.Context, s *Settings, ns string, each func(kinds.Kind, runtime.Object)) (unread []string, err error) {
-	for _, kind := range s.Kinds {
+	for _, kind := range s.Rules.Kinds {
 		for _, watched := range c.served(ctx, []kubeapi.Watched{kubeapi.WatchedKind(kind, ns)}) {
 			watched.Required = true
 			err := c.list(ctx, watched, func(obj runtime.Object) { each(kind, obj) })

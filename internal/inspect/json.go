@@ -39,7 +39,7 @@ type controllerJSON struct {
 
 func (s *Settings) json(now time.Time) controllerJSON {
 	out := controllerJSON{
-		Controller: s.Controller, Beside: s.Beside, Assumed: s.Assumed, Receiver: s.receiver(), Flags: s.Beyond, LastActive: timeOf(s.Heard),
+		Controller: s.Controller, Beside: s.Beside, Assumed: s.Assumed, Receiver: s.receiver, Flags: s.Beyond, LastActive: timeOf(s.Heard),
 	}
 	if s.Controller != "" {
 		out.State = s.life(now).String()
@@ -210,7 +210,7 @@ func (x *Explanation) JSON() (string, error) {
 		controllerJSON
 	}
 	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json(x.Now)
-	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll), x.json()
+	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll), x.json()
 	out.Fields = x.Fields
 	out.Mistakes, out.Sources = x.mistaken(), []sourceJSON{}
 	if x.OnlySource != nil {

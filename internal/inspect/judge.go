@@ -1,25 +1,15 @@
 package inspect
 
 import (
-	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
-
-// judge returns the address that the controller asks before each reload, without parts that may be
-// a token. It is empty if there is none.
-func (s *Settings) judge() string {
-	if s.Gates.Judge == nil || s.Webhook != nil {
-		return ""
-	}
-	return config.WithoutToken(s.Gates.Judge.String())
-}
 
 // judge returns the function that stands for the answer to the controller. A command does not ask
 // itself, because its question may come from another network and with other permissions. The ledger
 // shows that a reload waits: if all other gates are open, it waits for that answer.
 func (e *Evaluation) judge() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
-	url := e.objects.settings.judge()
+	url := e.objects.settings.gateURL
 	if url == "" {
 		return nil
 	}

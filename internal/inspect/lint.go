@@ -123,8 +123,8 @@ func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	}
 	return Finding{
 		Object: named(key.Kind.String(), key.Namespace, key.Name), Note: manifests || len(o.Unread()) > 0,
-		annotation: o.settings.Names.Match,
-		Text:       fmt.Sprintf("annotation %s does nothing: no workload %s that uses it has %s: \"true\"", o.settings.Names.Match, where, o.settings.Names.Search),
+		annotation: o.settings.Rules.Names.Match,
+		Text:       fmt.Sprintf("annotation %s does nothing: no workload %s that uses it has %s: \"true\"", o.settings.Rules.Names.Match, where, o.settings.Rules.Names.Search),
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	all = append(all, e.objects.mistakes(named(key.Kind, key.Namespace, key.Name), e.objects.mistakesOf(w))...)
 	s := e.objects.settings
 	facts, ok := e.state.Facts(key)
-	if !ok || !facts.Workload.Policy.OptedIn(s.AutoReloadAll) {
+	if !ok || !facts.Workload.Policy.OptedIn(s.Rules.AutoReloadAll) {
 		return all
 	}
 	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}

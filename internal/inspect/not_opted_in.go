@@ -20,7 +20,7 @@ func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 	for key, w := range o.all("") {
 		_, owned := o.parentOf(key)
 		problems := o.mistakesOf(&w)
-		if len(problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.AutoReloadAll) {
+		if len(problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.Rules.AutoReloadAll) {
 			continue
 		}
 		m := Mistaken{Key: key}

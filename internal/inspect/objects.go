@@ -83,7 +83,7 @@ func (o *Objects) Put(obj runtime.Object) {
 // putSource returns false for an object that is not a source.
 func (o *Objects) putSource(obj runtime.Object) bool {
 	for _, k := range kubeapi.SourceKinds() {
-		src, ok := k.Read(obj, o.settings.Key, o.settings.Names)
+		src, ok := k.Read(obj, o.settings.Key, o.settings.Rules.Names)
 		head, labeled := obj.(metav1.Object)
 		if ok && labeled {
 			src = o.settings.Rules.Select(src, head.GetLabels())
@@ -166,10 +166,10 @@ func (o *Objects) Skipped() []string {
 // a list have no kind field.
 func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	said := obj.GetObjectKind().GroupVersionKind()
-	if kind, ok := o.settings.Kinds.Of(said.Group, said.Kind); ok {
+	if kind, ok := o.settings.Rules.Kinds.Of(said.Group, said.Kind); ok {
 		return kind, true
 	}
-	for _, kind := range o.settings.Kinds {
+	for _, kind := range o.settings.Rules.Kinds {
 		if _, err := kind.Parts(obj); said.Kind == "" && err == nil {
 			return kind, true
 		}
@@ -188,7 +188,7 @@ func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
 
 // Delete removes an object.
 func (o *Objects) Delete(resource string, name types.NamespacedName) {
-	for _, kind := range o.settings.Kinds {
+	for _, kind := range o.settings.Rules.Kinds {
 		if kind.Label() == resource {
 			key := workload.Key{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
 			o.deleteWorkload(key)
@@ -306,7 +306,7 @@ func (o *Objects) Settings() *Settings { return o.settings }
 // listed returns the number of kinds of workloads that the controller reads and the user may list.
 func (o *Objects) listed() int {
 	n := 0
-	for _, kind := range o.settings.Kinds {
+	for _, kind := range o.settings.Rules.Kinds {
 		if o.unread[kind.Label()] == nil && o.settings.reads(kind.Name) && !kind.Custom {
 			n++
 		}
@@ -319,10 +319,10 @@ func (o *Objects) listed() int {
 func (o *Objects) Unread() []string {
 	var all []string
 	for _, resource := range slices.Sorted(maps.Keys(o.unread)) {
-		if slices.ContainsFunc(o.settings.Kinds, func(k kinds.Kind) bool { return k.Label() == resource && !o.settings.reads(k.Name) }) {
+		if slices.ContainsFunc(o.settings.Rules.Kinds, func(k kinds.Kind) bool { return k.Label() == resource && !o.settings.reads(k.Name) }) {
 			continue
 		}
-		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k source.Kind) bool { return k.Resource() == resource }) {
+		if !slices.ContainsFunc(o.settings.Rules.IgnoredSources, func(k source.Kind) bool { return k.Resource() == resource }) {
 			all = append(all, resource)
 		}
 	}

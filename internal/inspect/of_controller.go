@@ -22,9 +22,8 @@ type Own struct {
 // OfController returns a view of what a controller in this process knows, without a copy of its
 // state. Reads is for the Pods and the events of a workload, which the controller does not keep.
 func OfController(ctl *controller.Controller, cfg *config.Config, own Own, reads *Cluster, clk clock.Clock) *View {
-	settings := &Settings{
-		Config: cfg, Rules: cfg.Rules(), Controller: own.Namespace, Beyond: own.Flags, Version: own.Version, Pages: true, sign: sign{ready: true},
-	}
+	settings := settingsOf(cfg)
+	settings.Controller, settings.Beyond, settings.Version, settings.Pages, settings.sign = own.Namespace, own.Flags, own.Version, true, sign{ready: true}
 	refresh := func(s *Settings) {
 		if own.Lease != nil {
 			s.Holder, s.Heard = own.Lease()

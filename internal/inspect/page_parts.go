@@ -19,7 +19,7 @@ func (x *Explanation) Summary() *Summary { return x.summary() }
 // Next returns the next step of the controller or of the user, empty for a workload that is not opted
 // in.
 func (x *Explanation) Next() string {
-	if !x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && !x.Ledger.There {
+	if !x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll) && !x.Ledger.There {
 		return ""
 	}
 	return x.next()

@@ -73,7 +73,7 @@ func (o *Objects) locate(file string, above int, n *yaml.Node) {
 		group = ""
 	}
 	template := []string{"spec", "template"}
-	if known, ok := o.settings.Kinds.Of(group, kind); ok {
+	if known, ok := o.settings.Rules.Kinds.Of(group, kind); ok {
 		template = known.Template
 	}
 	lines := func(path ...string) map[string]int {
@@ -96,7 +96,7 @@ func (o *Objects) locate(file string, above int, n *yaml.Node) {
 
 // named returns the name of an object in findings.
 func (o *Objects) named(group, kind, ns, name string) string {
-	if known, ok := o.settings.Kinds.Of(group, kind); ok {
+	if known, ok := o.settings.Rules.Kinds.Of(group, kind); ok {
 		kind = known.Name
 	}
 	return named(kind, ns, name)

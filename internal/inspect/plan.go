@@ -76,7 +76,7 @@ func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Pla
 		}
 	}
 	p.sort()
-	if o.settings.Webhook == nil {
+	if !o.settings.Rules.NotifyOnly {
 		src, _ := o.source(key)
 		src.Key = key
 		p.byWave(gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves))
@@ -99,7 +99,7 @@ func (e *Evaluation) place(p *Plan, key source.Key, at workload.Key) {
 	switch {
 	case x.rolls(&s):
 		one.Why, one.Keys, one.keys = word(&s), x.keys(&s), s.Keys
-		if d := reload.Decide(facts); o.settings.Webhook == nil {
+		if d := reload.Decide(facts); !o.settings.Rules.NotifyOnly {
 			if src, exists := o.source(key); exists {
 				src.Digest = digest.Digest{}                               // nobody has approved that
 				d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
@@ -171,7 +171,7 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	left := "These use or name it, and are not rolled:"
 	switch {
-	case p.Settings.Webhook != nil:
+	case p.Settings.Rules.NotifyOnly:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
 		page.planned(p.Rolled, false, p.Now)
@@ -183,7 +183,7 @@ func (p *Plan) Text(paint Paint) string {
 			page.paragraph(p.inWaves())
 		}
 		page.planned(p.Rolled, p.Waves != nil, p.Now)
-		if url := p.Settings.judge(); url != "" {
+		if url := p.Settings.gateURL; url != "" {
 			page.paragraph(fmt.Sprintf("Before each reload, the controller asks %s (--gate-url).", url))
 		}
 	}

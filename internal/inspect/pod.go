@@ -40,7 +40,7 @@ func (c *Cluster) OwnerOf(ctx context.Context, s *Settings, ns, pod string) (str
 		return "", fmt.Errorf("pod %s belongs to no workload, so nothing rolls it", pod)
 	}
 	group, _, _ := strings.Cut(owner.APIVersion, "/")
-	if kind, ok := s.Kinds.Of(group, owner.Kind); ok {
+	if kind, ok := s.Rules.Kinds.Of(group, owner.Kind); ok {
 		return strings.ToLower(kind.Name) + "/" + owner.Name, nil
 	}
 	return "", fmt.Errorf("pod %s belongs to %s %s, and Reroll does not roll %s objects", pod, owner.Kind, owner.Name, owner.Kind)

@@ -42,7 +42,7 @@ func (s *Settings) Resources(ns string) []kubeapi.Watched {
 		}
 		all = append(all, k.In(ns))
 	}
-	for _, kind := range s.Kinds {
+	for _, kind := range s.Rules.Kinds {
 		watched := kubeapi.WatchedKind(kind, ns)
 		watched.Required = true // one request, even if the kind is not served
 		all = append(all, watched)
@@ -96,7 +96,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	if ns == "" || len(o.workloads)+len(o.sources)+len(o.skipped) > 0 {
 		return nil
 	}
-	for _, kind := range o.settings.Kinds {
+	for _, kind := range o.settings.Rules.Kinds {
 		if _, refused := o.unread[kind.Label()]; refused {
 			return nil
 		}

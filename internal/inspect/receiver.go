@@ -4,25 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // rollsNothing is the message if a receiver is notified of changes instead of rollouts.
 const rollsNothing = "rolls nothing, and notifies a receiver of changes instead (--webhook-url)"
 
-// receiver returns the address that the controller notifies of changes instead of rolling
-// workloads, without parts that may be a token. It is empty if the controller rolls workloads.
-func (s *Settings) receiver() string {
-	if s.Webhook == nil {
-		return ""
-	}
-	return config.WithoutToken(s.Webhook.String())
-}
-
 // does describes the effect of a change of a source.
 func (s *Settings) does() string {
-	if s.Webhook != nil {
+	if s.Rules.NotifyOnly {
 		return "is sent to the receiver when it changes"
 	}
 	return "rolls it"
@@ -65,9 +55,9 @@ func (x *Explanation) afterNotification(settle time.Duration) string {
 		return ""
 	}
 	switch {
-	case x.Settings.Webhook == nil && x.predatesNotification():
+	case !x.Settings.Rules.NotifyOnly && x.predatesNotification():
 		return "Reroll rolls it when a source changes again: a receiver was notified of the previous change, and none is configured now"
-	case x.Settings.Webhook == nil:
+	case !x.Settings.Rules.NotifyOnly:
 		return ""
 	case d.Action == reload.Reload && x.State == Waiting:
 		return fmt.Sprintf("Reroll notifies the receiver %s after the last change, and at most %s after the first", settle, x.Settings.Rules.Longest(&x.Workload))

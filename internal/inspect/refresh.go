@@ -83,7 +83,7 @@ func (e *Evaluation) summarize(key workload.Key, podless bool) *Summary {
 		}
 		return nil
 	}
-	if _, owned := e.objects.parentOf(key); owned || w.Deleting && !w.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
+	if _, owned := e.objects.parentOf(key); owned || w.Deleting && !w.Policy.OptedIn(e.objects.settings.Rules.AutoReloadAll) {
 		return nil
 	}
 	a := e.Of(key)

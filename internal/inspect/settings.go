@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,8 +25,8 @@ import (
 // Settings are the known settings of the selected controller. There are many fields because they
 // also say where the settings were found, and what is unknown about them.
 type Settings struct {
-	*config.Config
-	// Rules are the settings that decisions depend on.
+	// Rules are the settings that decisions depend on. The configuration that they come from is not
+	// kept, so no answer can follow a flag where the controller follows a rule.
 	Rules rules.Settings
 	// Controller is the namespace of the controller, or empty if no controller was found.
 	Controller string
@@ -65,6 +64,10 @@ type Settings struct {
 	Pages bool
 	// Context is the context of the kubeconfig that commands to paste name, if any.
 	Context string
+	// receiver is the address that the controller notifies of changes instead of rolling workloads,
+	// and gateURL the one that it asks before each reload. Both are without parts that may be a
+	// token, and empty if there is none.
+	receiver, gateURL string
 	// deployment is the name of the Deployment of the controller, if that is known.
 	deployment string
 	// wanted describes the controller to find.
@@ -87,7 +90,21 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Settings{Config: cfg, Rules: cfg.Rules(), Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
+	s := settingsOf(cfg)
+	s.Assumed, s.Beyond, s.NoKey, s.Installed = why, config.Beyond(flags), "its controller was not found", now
+	return s, nil
+}
+
+// settingsOf returns the settings of a valid configuration.
+func settingsOf(cfg *config.Config) *Settings {
+	s := &Settings{Rules: cfg.Rules()}
+	switch {
+	case cfg.Webhook != nil: // then it asks nobody, because it rolls nothing
+		s.receiver = config.WithoutToken(cfg.Webhook.String())
+	case cfg.Gates.Judge != nil:
+		s.gateURL = config.WithoutToken(cfg.Gates.Judge.String())
+	}
+	return s
 }
 
 // Ask finds the controller and its settings by its ConfigMap. at is the namespace of the controller
@@ -164,7 +181,7 @@ func (s *Settings) meet(ctx context.Context, client clientset.Interface) {
 	case made.IsZero():
 		s.NoKey = "the controller has not created its digest key yet"
 	default:
-		s.Key, s.NoKey, s.Installed = key.Showing(s.Marks.Secrets), "", made
+		s.Key, s.NoKey, s.Installed = key.Showing(s.Rules.SecretMarks), "", made
 	}
 	s.hear(ctx, client)
 }
@@ -190,30 +207,29 @@ func (s *Settings) asksFor(w *workload.Workload) bool {
 	if !s.reads(w.Key.Kind) {
 		return w.Policy.ByItself().OptedIn(false)
 	}
-	return w.Policy.OptedIn(s.AutoReloadAll)
+	return w.Policy.OptedIn(s.Rules.AutoReloadAll)
 }
 
 // unasked reports whether a custom kind is one that the controller watches only if RBAC happens to
 // permit it. Rollouts are not such a kind, because they have a flag.
 func (s *Settings) unasked(w kubeapi.Watched) bool {
-	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
+	kind, ok := s.Rules.Kinds.Of(w.Resource.Group, w.Kind)
 	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.HasWorkloadRef
 }
 
 // passesOver returns why the controller does not reconcile a workload, or empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
-	switch {
-	case s.reads(key.Kind):
-	case slices.Contains(s.Ignored.Kinds, key.Kind):
+	if !s.reads(key.Kind) {
+		if kind, _ := s.Rules.Kinds.Named(key.Kind); kind.HasWorkloadRef { // a Rollout has its own flag
+			return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
+		}
 		return "the controller ignores " + key.Kind + "s (--ignored-workload-types)"
-	default:
-		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
 	if w, _ := o.workload(key); w.Deleting {
 		return "it is being deleted"
 	}
 	if parent, ok := o.parentOf(key); ok {
-		if !o.policyOf(parent).OptedIn(s.AutoReloadAll) {
+		if !o.policyOf(parent).OptedIn(s.Rules.AutoReloadAll) {
 			return fmt.Sprintf("its owner, %s, would be rolled instead, but is not opted in", parent)
 		}
 		return fmt.Sprintf("its owner, %s, is rolled instead", parent)

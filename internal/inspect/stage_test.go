@@ -128,7 +128,7 @@ func (s *story) put(t *testing.T, text string) {
 	}
 	for _, m := range objects {
 		if pod, ok := m.Object.(*corev1.Pod); ok {
-			if kept, runs := readPod(pod, s.objects.settings.Names); runs {
+			if kept, runs := readPod(pod, s.objects.settings.Rules.Names); runs {
 				s.pods = append(s.pods, kept)
 			}
 		}

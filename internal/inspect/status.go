@@ -57,7 +57,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	for _, key := range keys {
 		s.Answers = append(s.Answers, e.Of(key))
 	}
-	if settings.Webhook == nil {
+	if !settings.Rules.NotifyOnly {
 		s.Frozen = o.frozen(ns, now)
 	}
 	s.Mistaken = o.mistaken(name != "", keys)
@@ -206,7 +206,7 @@ func (s *Status) Text(paint Paint, form Layout) string {
 	p.paragraph(s.summary())
 	s.mistakes(p)
 	describes := s.Settings.Assumed != "" || s.Settings.gone(s.Now) || s.lacksController() || len(s.Settings.Beside) > 0
-	if s.Settings.Webhook != nil && !describes {
+	if s.Settings.Rules.NotifyOnly && !describes {
 		p.paragraph("The controller " + rollsNothing + ".")
 	}
 	for _, resource := range s.Unread {
@@ -311,7 +311,7 @@ func (s *Status) none() string {
 	}
 	switch unread := unreadWorkloads(s.Unread); {
 	case len(unread) == 0:
-		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Names.Auto + ": \"true\" opts one in."
+		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Rules.Names.Auto + ": \"true\" opts one in."
 	case s.Listed == 0:
 		return "Unknown whether a workload of " + where + " is opted in: you may list no kind of workload there."
 	default:

@@ -130,7 +130,7 @@ func (v *View) Watch(ctx context.Context) {
 func (v *View) Show(o *Objects, pods []corev1.Pod) {
 	from := &origin{objects: o, locked: &sync.RWMutex{}, given: []Pod{}}
 	for i := range pods {
-		if pod, runs := readPod(&pods[i], o.settings.Names); runs {
+		if pod, runs := readPod(&pods[i], o.settings.Rules.Names); runs {
 			from.given = append(from.given, pod)
 		}
 	}

@@ -77,7 +77,7 @@ func (v *View) podsOf(ctx context.Context, key workload.Key) (pods []Pod, err er
 	case from.cluster == nil:
 		return nil, errPodsOnPage
 	}
-	return from.cluster.podsMatching(ctx, &w, from.objects.settings.Names)
+	return from.cluster.podsMatching(ctx, &w, from.objects.settings.Rules.Names)
 }
 
 // Plan returns what a change of a source would roll in all namespaces, and the source if it exists.
@@ -113,7 +113,7 @@ func (v *View) Facts() (f Facts, err error) {
 		f = Facts{
 			Settings: &settings, Board: v.Board(), Unread: from.objects.Unread(), Skipped: from.objects.Skipped(), NoDefaults: from.objects.noDefaults, Now: v.clock.Now(),
 		}
-		if settings.Webhook == nil {
+		if !settings.Rules.NotifyOnly {
 			f.Frozen = from.objects.frozen("", f.Now)
 		}
 		return nil

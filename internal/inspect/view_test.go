@@ -103,7 +103,7 @@ func TestAProcessThatFollowsTheClusterAnswersAsOneThatHasJustReadIt(t *testing.T
 func viewOf(s *story, o *Objects) *View {
 	v := NewView("", clocktesting.NewFakeClock(noon))
 	f := &follower{objects: o}
-	v.show(&origin{objects: o, locked: &f.mu, pods: &keptPods{names: o.settings.Names, of: map[string]podList{}, wanted: map[string]struct{}{}}})
+	v.show(&origin{objects: o, locked: &f.mu, pods: &keptPods{names: o.settings.Rules.Names, of: map[string]podList{}, wanted: map[string]struct{}{}}})
 	for _, ns := range []string{"shop", "default", ""} {
 		pods, err := s.running(ns)
 		v.from.pods.of[ns] = podList{pods, err, noon}

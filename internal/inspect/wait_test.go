@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/rules"
 )
 
 // Without its workloads, a cluster would look as if no workload were opted in, which is exit code
@@ -36,7 +36,7 @@ func TestHalfOfAClusterIsNoAnswer(t *testing.T) {
 				switch {
 				case strings.Contains(r.URL.Path, "/shop/"):
 					status = tc.status
-					if int(asked.Add(1)) >= len((&Settings{Config: &config.Config{Kinds: kinds.All()}}).Resources("shop")) {
+					if int(asked.Add(1)) >= len((&Settings{Rules: rules.Settings{Kinds: kinds.All()}}).Resources("shop")) {
 						cancel() // the time is over
 					}
 				case status == 0:

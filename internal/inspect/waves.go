@@ -282,7 +282,7 @@ func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
 	if known := o.namespace(w.Key.Namespace); known != nil {
 		defaults = known.Defaults
 	}
-	return w.Mistakes(o.settings.AutoReloadAll, defaults)
+	return w.Mistakes(o.settings.Rules.AutoReloadAll, defaults)
 }
 
 // newest returns the digest of a source in the ledger with the newest data.

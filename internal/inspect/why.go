@@ -45,7 +45,7 @@ type LastEvent struct {
 func (x *Explanation) Text(paint Paint) string {
 	p := &pageText{paint: paint}
 	p.paragraph(x.head(paint))
-	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && x.State == Unknown && len(x.Unknown) > 0 {
+	if x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll) && x.State == Unknown && len(x.Unknown) > 0 {
 		for _, why := range x.Unknown {
 			p.entry("unknown", why)
 		}
@@ -69,12 +69,12 @@ func (x *Explanation) Text(paint Paint) string {
 // head returns the answer in one sentence.
 func (x *Explanation) head(paint Paint) string {
 	name := x.Workload.Key.String()
-	optedIn := x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll)
+	optedIn := x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll)
 	switch {
 	case x.OnlySource != nil && !x.rolls(x.OnlySource):
 		why := x.whyNot(x.OnlySource)
 		return fmt.Sprintf("A change of %s does not roll %s: %s", x.OnlySource.Key, name, paint.in(yellow, why)+period(why))
-	case x.OnlySource != nil && x.Settings.Webhook != nil:
+	case x.OnlySource != nil && x.Settings.Rules.NotifyOnly:
 		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.OnlySource != nil && x.notifies():
 		return fmt.Sprintf("Reroll notifies of a change of %s for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
@@ -153,7 +153,7 @@ func (x *Explanation) whyNot(s *Source) string {
 	case s.Ignored:
 		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && s.Match:
-		return fmt.Sprintf("%s; the match annotation of the source applies only to a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
+		return fmt.Sprintf("%s; the match annotation of the source applies only to a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Rules.Names.Search)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):
 		return fmt.Sprintf("%s for %ss", s.Verdict.Rule, s.Key.Kind)
 	case s.Verdict.Entry != "" && s.Verdict.Entry != s.Key.Name:
@@ -185,21 +185,21 @@ func (x *Explanation) optIn(p *pageText) {
 // howToOptIn returns the command that opts the workload in, and why it is not opted in; empty if it
 // is.
 func (x *Explanation) howToOptIn() (why, command string) {
-	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
+	if x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll) {
 		return "", ""
 	}
 	optedIn, decides := x.Workload.Policy.OptedInByNamespace()
 	switch {
-	case decides && !optedIn && x.Settings.AutoReloadAll:
+	case decides && !optedIn && x.Settings.Rules.AutoReloadAll:
 		why = fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" on namespace %s opts this one out. To opt it in again:", annotations.AutoOfNamespace, x.Workload.Key.Namespace)
 	case optedIn:
-		why = fmt.Sprintf("Namespace %s opts in its workloads (%s), and %s: \"false\" opts this one out. To opt it in again:", x.Workload.Key.Namespace, annotations.AutoOfNamespace, x.Settings.Names.Auto)
-	case x.Settings.AutoReloadAll:
-		why = fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto)
+		why = fmt.Sprintf("Namespace %s opts in its workloads (%s), and %s: \"false\" opts this one out. To opt it in again:", x.Workload.Key.Namespace, annotations.AutoOfNamespace, x.Settings.Rules.Names.Auto)
+	case x.Settings.Rules.AutoReloadAll:
+		why = fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Rules.Names.Auto)
 	default:
 		why = "To opt it in for all ConfigMaps and Secrets that it references:"
 	}
-	return why, x.Settings.on(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
+	return why, x.Settings.on(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Rules.Names.Auto))
 }
 
 func (x *Explanation) sources(p *pageText) {

@@ -9,7 +9,7 @@ import (
 
 // history prints what the controller did, and the next step.
 func (x *Explanation) history(p *pageText) {
-	if !x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && !x.Ledger.There {
+	if !x.Workload.Policy.OptedIn(x.Settings.Rules.AutoReloadAll) && !x.Ledger.There {
 		return
 	}
 	p.entry("ledger", x.ledger())
@@ -56,7 +56,7 @@ func (x *Explanation) ledger() string {
 		marks = append(marks, m.Variable)
 	}
 	if x.Workload.Marks.ReloadedFrom != "" {
-		marks = append(marks, "annotation "+x.Settings.Names.LastReloadedFrom)
+		marks = append(marks, "annotation "+x.Settings.Rules.Names.LastReloadedFrom)
 	}
 	if len(marks) > 0 {
 		text += "; marks: " + listed(marks, "and")
@@ -77,7 +77,7 @@ func (s *Settings) describe(p *pageText, now time.Time) {
 		text = s.presence(now)
 	}
 	p.entry("controller", text)
-	if s.Webhook != nil {
+	if s.Rules.NotifyOnly {
 		p.entry("", "it "+rollsNothing)
 	}
 	if len(s.Beside) > 0 {

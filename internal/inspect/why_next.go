@@ -73,7 +73,7 @@ func (x *Explanation) nextReload() string {
 		return "the controller has to reload it"
 	}
 	text := fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", policy.Short(x.settlePeriod()), policy.Short(x.Settings.Rules.Longest(&x.Workload)))
-	if url := x.Settings.judge(); url != "" {
+	if url := x.Settings.gateURL; url != "" {
 		text += ", if " + url + " allows it (--gate-url)"
 	}
 	if x.Settings.Controller == "" {
@@ -103,7 +103,7 @@ func (x *Explanation) nextChange() string {
 		return "its rollout has exceeded its deadline; see " + buildinfo.Doc("explanation/rollout-tracking.md#the-deadline")
 	case x.State == InProgress:
 		return "its rollout continues"
-	case x.Settings.Webhook != nil:
+	case x.Settings.Rules.NotifyOnly:
 		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", policy.Short(x.settlePeriod()))
 	case x.notifies():
 		return fmt.Sprintf("waiting for changes; Reroll notifies of them %s after the last one%s", policy.Short(x.settlePeriod()), x.settleBy())
@@ -126,7 +126,7 @@ func (x *Explanation) notifies() bool {
 	if !set {
 		mode = x.Settings.Rules.Mode
 	}
-	return x.Settings.Webhook == nil && mode != policy.ModeReload
+	return !x.Settings.Rules.NotifyOnly && mode != policy.ModeReload
 }
 
 // does describes the effect of a change of a source.

@@ -88,7 +88,7 @@ func (c *controller) fill(r *request, f *inspect.Facts) {
 	for _, scope := range scopes {
 		c.Workloads += scope.OptedIn()
 	}
-	for _, kind := range settings.Kinds {
+	for _, kind := range settings.Rules.Kinds {
 		used := slices.ContainsFunc(f.Board.Scopes, func(s inspect.Scope) bool { return s.Kind == kind.Name })
 		if kind.IsWatched() && (used || !kind.Custom) {
 			add(resourceOf(f, kind.Name))

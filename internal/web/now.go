@@ -87,7 +87,7 @@ func (s *site) now(r *request) (any, error) {
 		if err != nil {
 			continue // the head of the page shows the problem
 		}
-		p.Annotation = facts.Settings.Names.Auto
+		p.Annotation = facts.Settings.Rules.Names.Auto
 		board := facts.Board
 		p.Reading = p.Reading && !board.Ready
 		if p.Since.IsZero() || board.Began.Before(p.Since) {

@@ -125,7 +125,7 @@ func (s *sight) scopes(f *inspect.Facts) (all []*inspect.Scope, hidden int) {
 
 // resourceOf returns the resource of a kind of workload, as RBAC rules name it.
 func resourceOf(f *inspect.Facts, kind string) string {
-	known, ok := f.Settings.Kinds.Named(kind)
+	known, ok := f.Settings.Rules.Kinds.Named(kind)
 	if !ok {
 		return strings.ToLower(kind) // nobody has a permission for it
 	}

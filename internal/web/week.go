@@ -13,7 +13,7 @@ func (r *request) zone(other *time.Location) *time.Location {
 	if name == "" || name == "Local" {
 		return other
 	}
-	zone, err := time.LoadLocation(name)
+	zone, err := time.LoadLocation(name) //nolint:forbidigo // as for windows: the zones are in the binary
 	if err != nil {
 		return other
 	}

@@ -230,8 +230,11 @@ func (h *history) fault(name string, oneIn int) bool {
 }
 
 // killHere draws whether the controller is killed now.
-func (h *history) killHere(point string, oneIn int) {
-	if h.calm || h.rand.IntN(oneIn) != 0 {
+func (h *history) killHere(point string, oneIn int) { h.killOften(point, 1, oneIn) }
+
+// killOften is killHere with the given number of kills in as many draws.
+func (h *history) killOften(point string, kills, draws int) {
+	if h.calm || h.rand.IntN(draws) >= kills {
 		return
 	}
 	h.count(point)

@@ -84,7 +84,7 @@ func (h *history) resumeAll() bool {
 		some = true
 		h.looks = append(h.looks, h.oracle.look(key))
 		r := c.endPause(context.Background(), key)
-		h.killHere(killedResumed, 2)
+		h.killOften(killedResumed, 3, 4) // few histories get here
 		h.looks = h.looks[:len(h.looks)-1]
 		c.pauses.Finish(key, r)
 	}

@@ -91,7 +91,7 @@ func checkDraws(t *testing.T, counts map[string]int) {
 	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled, heldByLimit, heldToJudge}) {
 		least := 200
 		if name == killedResumed {
-			least = 50 // one in ten histories has pauses: about 100 come, and chance changes that by 10 or 20
+			least = 100 // one in ten histories has pauses
 		}
 		if counts[name] < least {
 			t.Errorf("%q came %d times, must come %d times at least to prove anything", name, counts[name], least)

@@ -44,15 +44,7 @@ func TestTheControllerAndItsExplanationsAgreeAboutOtherNamespaces(t *testing.T) 
 				return text + "\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: infra}}\n"
 			}
 			played := controller.Play(t, settings, decoded(t, elsewhere("one")), decoded(t, elsewhere("two"))[0], installed, edited)
-			s, err := inspect.Assume(cfg, flags, edited, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
-			objects := inspect.NewObjects(s)
-			for _, obj := range played.Objects {
-				objects.Put(obj)
-			}
+			objects := commandsRead(t, cfg, flags, settings, played.Objects)
 			key, err := objects.Workload("shop", "deployment/web")
 			if err != nil {
 				t.Fatal(err)

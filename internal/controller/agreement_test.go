@@ -72,6 +72,21 @@ func (tc *agreed) play(t *testing.T) {
 	tc.with(t, cfg.Kinds)
 }
 
+// commandsRead returns objects as the commands read them, with the settings of the controller.
+func commandsRead(t *testing.T, cfg *config.Config, flags *pflag.FlagSet, settings rules.Settings, all []runtime.Object) *inspect.Objects {
+	t.Helper()
+	s, err := inspect.Assume(cfg, flags, edited, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
+	objects := inspect.NewObjects(s)
+	for _, obj := range all {
+		objects.Put(obj)
+	}
+	return objects
+}
+
 // answers are, by command, what is wrong with its answer; empty for a correct one.
 type answers map[string]string
 
@@ -84,15 +99,7 @@ func (tc *agreed) with(t *testing.T, all kinds.Set) {
 	settings.Kinds = all
 	played := controller.Play(t, settings, decoded(t, tc.manifests("one")), decoded(t, tc.manifests("two"))[0], installed, edited)
 	name := cmp.Or(tc.about, "deployment/web")
-	s, err := inspect.Assume(cfg, flags, edited, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
-	objects := inspect.NewObjects(s)
-	for _, obj := range played.Objects {
-		objects.Put(obj)
-	}
+	objects := commandsRead(t, cfg, flags, settings, played.Objects)
 	got := answers{}
 	key, err := objects.Workload("shop", name)
 	if err == nil {
@@ -221,15 +228,7 @@ func (tc *agreed) playDeletion(t *testing.T) {
 	gone := decoded(t, tc.manifests("one"))[0]
 	gone.(metav1.Object).SetDeletionTimestamp(&metav1.Time{Time: edited})
 	played := controller.Play(t, settings, decoded(t, tc.manifests("one")), gone, installed, edited)
-	s, err := inspect.Assume(cfg, flags, edited, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Rules, s.Controller, s.NoKey, s.Installed = settings, "reroll", "", installed
-	objects := inspect.NewObjects(s)
-	for _, obj := range played.Objects {
-		objects.Put(obj)
-	}
+	objects := commandsRead(t, cfg, flags, settings, played.Objects)
 	status, err := objects.Status("shop", "", oldPod, played.Now)
 	if err != nil {
 		t.Fatal(err)

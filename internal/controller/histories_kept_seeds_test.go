@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -43,5 +44,28 @@ func TestKeptSeeds(t *testing.T) {
 				t.Errorf("history %d fails: %v\nREROLL_SEED=%d go test ./internal/controller -run '%s$' replays it in full.", seed, err, seed, test)
 			}
 		}
+	}
+}
+
+// TestKeptHistories plays the histories that have failed once.
+func TestKeptHistories(t *testing.T) {
+	all := keptHistories()
+	maps.Copy(all, keptRunHistories())
+	maps.Copy(all, keptClassHistories())
+	maps.Copy(all, keptPodHistories())
+	maps.Copy(all, keptAllHistories())
+	maps.Copy(all, keptWaitingHistories())
+	maps.Copy(all, keptSelectedHistories())
+	for name, kept := range all {
+		t.Run(name, func(t *testing.T) {
+			s := script{newHistoryOf(kept.draws, 0, 0)}
+			s.traced, s.calm = true, true
+			s.users.settleIn()
+			kept.play(s)
+			s.rest()
+			if s.oracle.err != nil {
+				t.Errorf("%v\n%s", s.oracle.err, s.trace.String())
+			}
+		})
 	}
 }

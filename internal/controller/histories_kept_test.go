@@ -3,7 +3,6 @@ package controller
 import (
 	"maps"
 	"slices"
-	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/simapi"
@@ -324,28 +323,5 @@ func keptHistories() map[string]keptHistory {
 			s.ask("web", map[string]string{names.ConfigMap: "settings, more"})
 			s.shown()
 		}},
-	}
-}
-
-// TestKeptHistories plays the histories that have failed once.
-func TestKeptHistories(t *testing.T) {
-	all := keptHistories()
-	maps.Copy(all, keptRunHistories())
-	maps.Copy(all, keptClassHistories())
-	maps.Copy(all, keptPodHistories())
-	maps.Copy(all, keptAllHistories())
-	maps.Copy(all, keptWaitingHistories())
-	maps.Copy(all, keptSelectedHistories())
-	for name, kept := range all {
-		t.Run(name, func(t *testing.T) {
-			s := script{newHistoryOf(kept.draws, 0, 0)}
-			s.traced, s.calm = true, true
-			s.users.settleIn()
-			kept.play(s)
-			s.rest()
-			if s.oracle.err != nil {
-				t.Errorf("%v\n%s", s.oracle.err, s.trace.String())
-			}
-		})
 	}
 }

@@ -185,8 +185,8 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if d.Action == reload.Reload && kind.Custom && answer.Revision() == w.Revision() && answer.Marks.RestartAt == w.Marks.RestartAt {
 		c.report.Notify(notice.Dropped(w))
 	}
-	// The watch brings this version later. Until then, nothing may be decided from the version
-	// before.
+	// The watch delivers this version later. Until then, nothing may be decided from an earlier
+	// one.
 	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {

@@ -12,8 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The schedule of a CronJob continues while a reload waits for a gate, and its next run brings the
-// change. The API shows when a run began, but not always when data changed. So Reroll lists the
+// The schedule of a CronJob continues while a reload waits for a gate, and its next run has the
+// changed data. The API shows when a run began, but not always when data changed. So Reroll lists the
 // runs when a reload begins to wait. A run that a later list adds began after that.
 
 // begunRuns are the runs of a workload that had begun at a list.

@@ -128,9 +128,9 @@ func (h *history) annotate(resource, name, text string) bool {
 	return true
 }
 
-// judgeApproval checks that a reload brings data that a user approved. A source that is recorded in
-// the same write brings none, so it suffices that one is approved that differs, is new, or changed
-// and has its earlier data again.
+// judgeApproval checks that a reload brings data that a user approved. Sources that
+// the same write only records need no approval. So one approved source is enough, if it differs, is
+// new, or has its earlier data again.
 func (h *history) judgeApproval(key workload.Key, body []byte) {
 	if !h.approvals.required || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
 		return

@@ -90,8 +90,8 @@ func (o *oracle) takesOther(name string, turn int) bool {
 	})
 }
 
-// forgetClasses forgets the rotations of classes of which the running controller knows neither the
-// object nor a status. What Pods start with next is the data of such a class.
+// forgetClasses forgets the rotations of classes if the running controller knows neither the object nor
+// a status. What Pods start with next is the data of such a class.
 func (o *oracle) forgetClasses() {
 	for _, name := range classNames() {
 		_, known := o.known[simapi.Source{Resource: simapi.ClassResource, Name: name}]

@@ -16,7 +16,7 @@ import (
 
 const pluginsLabel = "plugins"
 
-// asksByLabel are the selectors of workloads, some of which select nothing.
+// asksByLabel returns selectors for workloads. Some select nothing.
 func asksByLabel() []map[string]string {
 	var ways []map[string]string
 	for _, text := range []string{"plugins=grafana", "plugins in (grafana, loki)", "!plugins", "plugins=none", "plugins=gra=fana", ""} {

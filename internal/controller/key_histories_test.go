@@ -70,7 +70,7 @@ type keyHistory struct {
 	// use and rule are, by workload, what its template and its annotation are.
 	use  map[string]keyUse
 	rule map[string]string
-	// owed are, by workload, the keys of which the latest edit counted.
+	// owed are, by workload, the keys whose latest edit counts.
 	owed map[string]map[string]bool
 	// edited is when a key that counts was edited last, and templateAt when the template last changed.
 	edited, templateAt map[string]uint64
@@ -123,7 +123,7 @@ func (h *keyHistory) values() map[string]string {
 	return obj.(*corev1.ConfigMap).Data
 }
 
-// lacks returns a key that is owed and of which a Pod does not have the present value.
+// lacks returns a key that is owed if a Pod does not have its present value.
 func (h *keyHistory) lacks(name string) string {
 	obj, err := h.server.Get("deployments", inShop(name))
 	if err != nil {

@@ -65,7 +65,7 @@ func (s *bundleStage) company(text string) *unstructured.Unstructured {
 	return o
 }
 
-// snapshot is what a list of all bundles brings.
+// snapshot puts the result of a list of all bundles.
 func (s *bundleStage) snapshot(all ...*unstructured.Unstructured) {
 	named := map[types.NamespacedName]struct{}{}
 	for _, o := range all {

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -90,7 +92,7 @@ func (d *demo) calm(ctx context.Context, ns *harness.Namespace) error {
 		return err
 	}
 	for i := range events {
-		if e := &events[i]; e.ReportingController == "reroll" && e.Type == corev1.EventTypeWarning {
+		if e := &events[i]; e.ReportingController == "reroll" && e.Type == corev1.EventTypeWarning && !d.foretold(e) {
 			return fmt.Errorf("there is a Warning of Reroll about %s %s: %s %s; expected was none", e.Regarding.Kind, e.Regarding.Name, e.Reason, e.Note)
 		}
 	}
@@ -101,11 +103,37 @@ func (d *demo) calm(ctx context.Context, ns *harness.Namespace) error {
 }
 
 // warnings are the lines of Reroll's log that are more than information. The demo edits its markers
-// again and again, and Reroll is right to warn of that.
+// again and again, and prunes the page. Reroll is right to warn of that.
 func (d *demo) warnings() []string {
 	lines := slices.Concat(d.controller.Log.Holding(`"level":"warning"`), d.controller.Log.Holding(`"level":"error"`))
 	return slices.DeleteFunc(lines, func(line string) bool {
-		return strings.Contains(line, `"msg":"Reloaded `) && strings.Contains(line, "'marker-")
+		often := strings.Contains(line, `"msg":"Reloaded `) && strings.Contains(line, "'marker-")
+		return often || d.pruned && strings.Contains(line, d.pageDeleted())
+	})
+}
+
+// foretold reports whether a Warning is about the page that the demo has pruned.
+func (d *demo) foretold(e *eventsv1.Event) bool {
+	return d.pruned && e.Reason == notice.SourceMissing && e.Regarding.Name == web().Name && strings.HasPrefix(e.Note, d.pageDeleted())
+}
+
+// pageDeleted is how Reroll begins to warn that the page is missing.
+func (d *demo) pageDeleted() string {
+	return fmt.Sprintf("ConfigMap %s/%s was deleted; ", d.shop.Name, page().Name)
+}
+
+// warnsOfPage returns when Reroll has warned that the page is missing.
+func (d *demo) warnsOfPage(ctx context.Context) error {
+	d.story.Expect("Reroll to warn that the ConfigMap is missing")
+	return harness.Await(ctx, "an event about the missing ConfigMap", func(ctx context.Context) error {
+		events, err := d.shop.Events(ctx, web())
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(events, func(e eventsv1.Event) bool { return d.foretold(&e) }) {
+			return errors.New("there is none")
+		}
+		return nil
 	})
 }
 

@@ -51,6 +51,7 @@ func (d *demo) pruneSource(ctx context.Context) error {
 	if err := os.Remove(d.repository.Path("web/templates/configmap.yaml")); err != nil {
 		return err
 	}
+	d.pruned = true
 	var err error
 	if d.revision, err = d.repository.Commit(ctx, "No page"); err != nil {
 		return err
@@ -65,6 +66,11 @@ func (d *demo) pruneSource(ctx context.Context) error {
 		return err
 	}
 	d.story.Tell("prune", "the ConfigMap, by a commit without it: nothing rolled")
+	// However slow the machine is, the ConfigMap is not restored before that.
+	if err := d.warnsOfPage(ctx); err != nil {
+		return err
+	}
+	d.story.Tell("", "an event on web warns that new Pods cannot start")
 	if d.revision, err = d.repository.Revert(ctx); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func keptSeeds() map[string]keptSeed {
 			307500044346, 307500045245, 307500045271, 307500052320, 307500053860, 307500068074,
 			307500086430, 307500094903, 307500096942, 307500104972, 307500110871, 307500113452,
 			307500117841, 307500125526, 307500125535, 307500135094, 667062743629, 704062598322,
-			704062606376, 1028608388573,
+			704062606376, 1028608388573, 1000601,
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
 			307500023737, 307500072921, 307500133269, 307500134671,
@@ -43,6 +43,16 @@ func TestKeptSeeds(t *testing.T) {
 			if err := kept.draw(seed, allSteps).run(); err != nil {
 				t.Errorf("history %d fails: %v\nREROLL_SEED=%d go test ./internal/controller -run '%s$' replays it in full.", seed, err, seed, test)
 			}
+		}
+	}
+}
+
+// TestKeptSeedsOfBundles plays the seeds of TestHistoriesOfBundles that have failed once.
+func TestKeptSeedsOfBundles(t *testing.T) {
+	for _, seed := range []uint64{668242805198, 988951442938} {
+		h := newBundleHistory(t, seed)
+		if h.run(); h.failed != "" {
+			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func (f *Facts) beforeCover(c *Concern, base base) bool {
 // was created, or was deleted. SameCount reports that none can have been created or deleted alone.
 func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	switch {
-	case f.Seen.Compared && !c.wasAway():
+	case f.Seen.Compared && !c.wasAway(), f.recreated(c):
 		return recorded // the watch would have shown a change
 	case f.Seen.Compared:
 		return f.compared(c, base)
@@ -241,14 +241,10 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		return recorded // it was recreated with the data of the last comparison, and the workload has run without it since
 	}
 	content := c.Seen.latest()
-	covered := f.coveredIn(c)
-	if !f.Seen.Returned {
-		covered = max(covered, f.rollouts().Template)
-	}
-	if covered > content && content != 0 {
+	if f.usedSince(c) > content && content != 0 {
 		return recorded // it began to concern the workload after its data was written
 	}
-	if !edited(c) {
+	if !edited(c) || f.recreated(c) {
 		return recorded // it was created; Pods that reference it could not start without it
 	}
 	switch f.order(c) {
@@ -261,6 +257,21 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		return f.unseenEdit(c)
 	}
 	return f.byPods(c)
+}
+
+// usedSince is the version since which a source concerns the workload and its Pods, as far as a watch
+// has shown it.
+func (f *Facts) usedSince(c *Concern) uint64 {
+	if f.Seen.Returned {
+		return f.coveredIn(c)
+	}
+	return max(f.coveredIn(c), f.rollouts().Template)
+}
+
+// recreated reports whether a source was deleted before the workload used it, and has the data with
+// which it was created again. No Pod has ever had earlier data.
+func (f *Facts) recreated(c *Concern) bool {
+	return c.Seen.Departed != 0 && c.Seen.Content == c.Seen.Created && f.usedSince(c) > c.Seen.Departed
 }
 
 // byPods compares the age of the Pods with the data.

@@ -27,6 +27,8 @@ type SourceSeen struct {
 	Timeless bool
 	// Created is the version in which the source was created.
 	Created uint64
+	// Departed is the version in which it was deleted before that; 0 if no watch has shown that.
+	Departed uint64
 	// Annotations is the version in which it was created, or was no longer ignored or unselected.
 	// Matched is the version in which it began to match searches.
 	Annotations, Matched uint64

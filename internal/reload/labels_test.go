@@ -158,6 +158,12 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 
 func TestADeletedSourceThatOnlyLabelsSelected(t *testing.T) {
 	deleting := func(f *Facts) { f.OnDelete, f.SettlePeriod = true, 1 }
+	others := func(l *ledger.Ledger) { l.OnDelete, l.Selecting = true, digestOf("x") }
+	seen := func(f *Facts) {
+		deleting(f)
+		had := source.Annotations{Labels: source.LabelsOf(map[string]string{"plugins": "grafana"})}
+		f.Gone = map[source.LocalKey]Departure{cmKey: {Version: 130, Source: source.Source{Key: cmKey.In("shop"), Annotations: had}}}
+	}
 	for name, tc := range map[string]struct {
 		change  func(*ledger.Ledger)
 		with    func(*Facts)
@@ -166,8 +172,13 @@ func TestADeletedSourceThatOnlyLabelsSelected(t *testing.T) {
 	}{
 		"its entry stays, in case it is created again": {func(*ledger.Ledger) {}, func(*Facts) {}, Nothing, true},
 		"deletions count": {func(l *ledger.Ledger) { l.OnDelete = true }, deleting, Reload, false},
-		"something else selected it, and does not any more": {func(l *ledger.Ledger) { l.OnDelete, l.Selecting = true, digestOf("x") }, deleting, Record, false},
-		"an earlier version wrote the ledger":               {func(l *ledger.Ledger) { l.Selecting = digest.Digest{} }, func(*Facts) {}, Record, false},
+		"something else selected it, and does not any more":                           {others, deleting, Record, false},
+		"another annotation selected it before, and the watch has shown the deletion": {others, seen, Reload, false},
+		"the workload was opted in after the watch has shown the deletion": {others, func(f *Facts) {
+			seen(f)
+			f.Seen.Policy = 131
+		}, Record, false},
+		"an earlier version wrote the ledger": {func(l *ledger.Ledger) { l.Selecting = digest.Digest{} }, func(*Facts) {}, Record, false},
 		"deletions count, and it is known that it had others": {func(l *ledger.Ledger) { l.OnDelete = true }, func(f *Facts) {
 			deleting(f)
 			f.Gone = map[source.LocalKey]Departure{cmKey: {Version: 130, Source: source.Source{Key: cmKey.In("shop"), Annotations: source.Annotations{Labels: source.LabelsOf(nil)}}}}

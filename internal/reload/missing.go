@@ -135,8 +135,10 @@ func namesByKind[V any](sources map[source.LocalKey]V) map[source.Kind][]string 
 // has the data that its Pods started with.
 func (f *Facts) former() map[source.LocalKey]bool {
 	former := map[source.LocalKey]bool{}
-	for key := range f.Gone {
-		former[key] = false
+	for key, left := range f.Gone {
+		if f.usedUntil(&Concern{Source: left.Source, Seen: left.Seen}, left.Version) {
+			former[key] = false
+		}
 	}
 	for key := range f.known().ledger.Entries {
 		former[key] = true

@@ -74,7 +74,7 @@ func (f *Facts) findGone(base base, t *tally) {
 	}
 	f.findLeft(base, t)
 	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
-		if !f.mayUse(key, &base.ledger) {
+		if !f.mayUse(key, &base.ledger) && !f.sawLeave(key) {
 			continue
 		}
 		_, noted := base.ledger.Gone[key]
@@ -87,6 +87,13 @@ func (f *Facts) findGone(base base, t *tally) {
 	}
 }
 
+// sawLeave reports whether a watch has shown the deletion of a source, and with it the annotations and
+// labels because of which the workload may have used it.
+func (f *Facts) sawLeave(key source.LocalKey) bool {
+	left, seen := f.Gone[key]
+	return seen && f.referencedIn(&Concern{Source: left.Source, Seen: left.Seen}) <= left.Version
+}
+
 // findDeparted is for sources that existed after the watch began, while the workload had no ledger.
 // Its Pods may have their data, which is recorded in case these sources are recreated.
 func (f *Facts) findDeparted(base base, t *tally) {
@@ -94,8 +101,8 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
 		switch {
-		case f.referencedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
-			continue // it did not concern the workload then, or the Pods started without it
+		case !f.usedUntil(&c, deleted):
+			continue
 		case f.OnDelete && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)
 			t.changes = append(t.changes, c)
@@ -112,6 +119,12 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		}
 		t.add(&c, found)
 	}
+}
+
+// usedUntil reports whether a source concerned the workload when it was deleted, and its Pods did not
+// start without it.
+func (f *Facts) usedUntil(c *Concern, deleted uint64) bool {
+	return f.referencedIn(c) <= deleted && (f.Seen.Template <= deleted || f.Seen.Returned)
 }
 
 func (t *tally) depart(c *Concern, sum digest.Digest) {

@@ -7,22 +7,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-func TestADeletedSourceIsForgottenWithTheLastWorkloadThatUsedIt(t *testing.T) {
-	s := New(false)
-	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
-	s.PutWorkload(deployment("named", "", 1, byName, "c.*"), live)
-	s.PutSource(written("ab", 2, 50), live)
-	s.DeleteSource(written("ab", 2, 50).Key, reload.Departure{})
-	s.DeleteWorkload(deployment("web", "", 0).Key)
-	if len(s.gone) != 1 {
-		t.Fatal("it is forgotten although a workload may use it when it comes back")
-	}
-	s.DeleteWorkload(deployment("named", "", 0).Key)
-	if len(s.gone) != 0 {
-		t.Error("it stays in memory")
-	}
-}
-
 func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	key := deployment("web", "", 0).Key

@@ -40,7 +40,6 @@ func (s *State) PutDefaults(namespace string, now Defaults) {
 // Version is the version of the namespace: earlier changes of sources that its workloads use because
 // of the new defaults roll nothing.
 func (s *State) ChangeDefaults(namespace string, now Defaults, version uint64) (before Defaults, differs bool, inherited []Inherited) {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, differs = s.putDefaults(namespace, now)

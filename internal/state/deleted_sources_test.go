@@ -4,50 +4,88 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
-func (s *State) comeAndGo(name string, version int) {
+func configMapIn(namespace, name string, version int) source.Source {
 	src := configMap(name, "one", version)
+	src.Key.Namespace = namespace
+	return src
+}
+
+func (s *State) comeAndGo(src source.Source) {
 	s.PutSource(src, live)
-	s.DeleteSource(src.Key, reload.Departure{Version: uint64(version) + 1})
+	s.DeleteSource(src.Key, reload.Departure{Version: VersionOf(src.ResourceVersion) + 1})
 }
 
-func TestAnUnusedDeletedSourceIsForgotten(t *testing.T) {
+// The watch of sources may be ahead of that of workloads.
+func TestADeletedSourceIsKnownToAWorkloadThatArrivesLater(t *testing.T) {
 	s := New(false)
-	s.PutWorkload(deployment("web", "", 1, byName, "app-.*"), live)
-	s.comeAndGo("build-1", 2)
-	if len(s.gone) != 0 {
-		t.Error("it is kept, and the expression of the only workload does not fit it")
+	s.comeAndGo(configMap("cm", "one", 2))
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
+	f, _ := s.Facts(webKey())
+	if left := f.Gone[source.LocalKey{Kind: source.ConfigMap, Name: "cm"}]; left.Version != 3 {
+		t.Errorf("gone are %v", f.Gone)
 	}
-	s.comeAndGo("app-1", 4)
-	if len(s.gone) != 1 {
-		t.Error("one that fits is not kept")
-	}
-	s.PutWorkload(deployment("web", "", 6, byName, "build-.*"), live)
-	if len(s.gone) != 0 {
-		t.Error("it stays in memory when the expression is another one")
+	s.PutSource(configMap("cm", "two", 4), live)
+	f, _ = s.Facts(webKey())
+	if seen := f.Concerns[0].Seen; !seen.Edited || seen.Created != 4 || seen.Departed != 3 {
+		t.Errorf("after it was created again, %+v", seen)
 	}
 }
 
-// Somebody may make and delete sources of ever other names for years.
-func TestDeletedSourcesMatchingAnExpressionAreBounded(t *testing.T) {
+// Somebody may create and delete sources of ever other names for years, or large ones.
+func TestDeletedSourcesAreBounded(t *testing.T) {
 	s := New(false)
-	s.PutWorkload(deployment("web", "", 1, byName, "app-.*"), live)
+	s.comeAndGo(configMapIn("bank", "cm", 2))
 	last := 0
 	for n := range 3 * mostGone {
-		last = 2*n + 2
-		s.comeAndGo(fmt.Sprintf("app-%d", n), last)
-		if len(s.gone) > mostGone {
-			t.Fatalf("%d are kept after %d", len(s.gone), n+1)
+		last = 2*n + 4
+		s.comeAndGo(configMapIn("shop", fmt.Sprintf("app-%d", n), last))
+		if s.gone.weight > mostGone {
+			t.Fatalf("they weigh %d after %d", s.gone.weight, n+1)
 		}
 	}
-	if len(s.gone) < mostGone/2 {
-		t.Errorf("%d are left, want the latest %d at least", len(s.gone), mostGone/2)
+	if n := len(s.gone.in["shop"]); n < mostGone/2-1 {
+		t.Errorf("%d are left, want the latest %d at least", n, mostGone/2-1)
 	}
-	for key, gone := range s.gone {
+	for key, gone := range s.gone.in["shop"] {
 		if gone.departure.Version+uint64(2*mostGone) < uint64(last) {
-			t.Fatalf("%s is kept, which went long before the others", key)
+			t.Fatalf("%v is kept, which went long before the others", key)
 		}
+	}
+	if len(s.gone.in["bank"]) != 1 {
+		t.Error("one namespace has pushed out what another one needs")
+	}
+	for n := range 100 {
+		large := configMapIn("shop", fmt.Sprintf("large-%d", n), last+2*n+2)
+		large.Keys = make([]digest.KeyDigest, mostGone)
+		s.comeAndGo(large)
+		keys := 0
+		for _, gone := range s.gone.in["shop"] {
+			keys += len(gone.Keys)
+		}
+		if keys > 16*mostGone {
+			t.Fatalf("they have %d keys after %d large ones", keys, n+1)
+		}
+	}
+	if len(s.gone.in["bank"]) != 1 {
+		t.Error("large sources have pushed out what another namespace needs")
+	}
+}
+
+func TestALargeDeletedSourceIsKeptAlone(t *testing.T) {
+	s := New(false)
+	large := configMapIn("shop", "large", 2)
+	large.Keys = make([]digest.KeyDigest, 17*mostGone)
+	s.comeAndGo(large)
+	if len(s.gone.in["shop"]) != 1 {
+		t.Error("it is forgotten")
+	}
+	s.PutSource(configMapIn("shop", "large", 4), live)
+	if s.gone.weight != 0 || len(s.gone.in) != 0 {
+		t.Errorf("after it was created again, %v is left, which weighs %d", s.gone.in, s.gone.weight)
 	}
 }

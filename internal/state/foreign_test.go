@@ -99,10 +99,6 @@ func TestWhatChangedElsewhereIsRememberedForItsOwnName(t *testing.T) {
 	if !ok || len(f.Gone) != 1 || left.Source.Key != (source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "infra/cm"}) {
 		t.Errorf("gone %v", f.Gone)
 	}
-	s.DeleteWorkload(webKey())
-	if len(s.gone) > 0 {
-		t.Errorf("deleted sources that nobody misses: %v", s.gone)
-	}
 }
 
 func TestConsentQueuesWorkloadsAndMovesNoOther(t *testing.T) {

@@ -53,7 +53,7 @@ func (s *State) latest(key source.Key) (source.Source, bool) {
 	if src, ok := s.index.source(key); ok {
 		return src.Source, true
 	}
-	gone, ok := s.gone[key]
+	gone, ok := s.gone.get(key)
 	return gone.Source, ok
 }
 

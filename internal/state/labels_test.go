@@ -87,20 +87,3 @@ func TestWhenASourceLostTheLabelsOfAWorkload(t *testing.T) {
 		})
 	}
 }
-
-func TestADeletedSourceIsKeptForTheWorkloadThatSelectsIt(t *testing.T) {
-	s := New(false)
-	s.PutWorkload(deployment("web", "", 1, annotations.Sources, "plugins=grafana"), live)
-	s.PutSource(labeled("one", 2, "loki"), live)
-	if s.DeleteSource(labeled("one", 2, "").Key, reload.Departure{Version: 3}); len(s.gone) != 0 {
-		t.Error("one with other labels is kept")
-	}
-	s.PutSource(labeled("one", 4, "grafana"), live)
-	if s.DeleteSource(labeled("one", 4, "").Key, reload.Departure{Version: 5}); len(s.gone) != 1 {
-		t.Fatal("it is forgotten")
-	}
-	s.PutWorkload(deployment("web", "", 6, annotations.Sources, "plugins=loki"), live)
-	if len(s.gone) != 0 {
-		t.Error("it is kept for a workload that selects others now")
-	}
-}

@@ -22,7 +22,6 @@ func (s *State) PutNamespace(name string, terminating bool) {
 
 // KeepNamespaces forgets the namespaces that a complete snapshot did not name.
 func (s *State) KeepNamespaces(exists func(name string) bool) {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.terminating {

@@ -103,8 +103,8 @@ func (s *State) putSource(src source.Source, version uint64, changes keyChanges,
 // before returns what was known of a source before an event. Back reports whether it was recreated.
 func (s *State) before(src *source.Source, live bool) (known sourceRecord, ok, back bool) {
 	known, ok = s.known(src.Key)
-	gone, back := s.gone[src.Key]
-	delete(s.gone, src.Key)
+	gone, back := s.gone.get(src.Key)
+	s.gone.drop(src.Key)
 	if back && !ok && live {
 		return gone, true, true // a recreated source may or may not have changed, like any other
 	}
@@ -145,8 +145,10 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 		r.changed = known.changed
 	}
 	r.appear(live)
-	if !back {
-		r.seen.Created = known.seen.Created
+	if back {
+		r.seen.Departed = known.departure.Version
+	} else {
+		r.seen.Created, r.seen.Departed = known.seen.Created, known.seen.Departed
 	}
 	if !live {
 		return
@@ -259,14 +261,13 @@ func (s *State) known(key source.Key) (sourceRecord, bool) {
 // DeleteSource removes a source whose deletion was observed, and returns the workloads that it may
 // have concerned.
 func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workload.Key {
-	missed := s.missed(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
 	known, ok := s.known(key)
-	if ok && missed && !s.noHistory {
+	if ok && !s.noHistory {
 		known.departure = &departure
-		s.keepGone(known)
+		s.gone.keep(known)
 	}
 	s.index.dropSource(key)
 	if ok && known.Bundle != nil {
@@ -297,13 +298,10 @@ func (s *State) keepSources(kind source.Kind, namespace string, named map[types.
 			concerned = append(concerned, s.index.candidates(key)...)
 		}
 	}
-	for key := range s.gone {
-		if key.Kind == kind && (namespace == "" || key.Namespace == namespace) {
-			delete(s.gone, key) // its later history is unknown
-		}
-	}
+	s.gone.forget(kind, namespace)
 	if kind == source.ClusterTrustBundle {
 		s.bundlesAt = version
+		clear(s.bundlesChanged)
 		if !s.united {
 			concerned = append(concerned, s.index.usersOf(kind)...)
 		}

@@ -21,11 +21,8 @@ type State struct {
 
 	mu sync.RWMutex
 	// newest is the newest version of any source.
-	newest uint64
-	// gone are deleted sources, in case they are recreated.
-	gone map[source.Key]sourceRecord
-	// unlinked are previous versions of workloads that deleted sources may no longer concern.
-	unlinked  []unlinked
+	newest    uint64
+	gone      deletedSources
 	workloads map[workload.Key]*workloadRecord
 	// templateUsers are workloads that use the template of another one, and templateOwners are the
 	// owners of these templates.
@@ -48,6 +45,9 @@ type State struct {
 	united bool
 	// bundlesAt is the newest version for which all bundles are known, or 0.
 	bundlesAt uint64
+	// bundlesChanged is, by signer, the version in which a watch has shown the latest change of any
+	// bundle since the last snapshot.
+	bundlesChanged map[string]uint64
 	// changed are the workloads that may have another answer; nil if nothing asks for them.
 	changed keys
 	// noHistory reports that each version of an object counts as the first one.
@@ -58,7 +58,7 @@ type State struct {
 func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll:  autoReloadAll,
-		gone:           map[source.Key]sourceRecord{},
+		gone:           deletedSources{in: map[string]map[source.LocalKey]sourceRecord{}},
 		workloads:      map[workload.Key]*workloadRecord{},
 		templateUsers:  map[workload.Key]workload.Workload{},
 		templateOwners: map[workload.Key]keys{},
@@ -68,6 +68,7 @@ func New(autoReloadAll bool) *State {
 		selected:       map[string]selection{},
 		waved:          map[string]int{},
 		defaults:       map[string]Defaults{},
+		bundlesChanged: map[string]uint64{},
 	}
 }
 
@@ -139,16 +140,19 @@ func (s *State) departures(namespace string, l links) map[source.LocalKey]reload
 		gone[key.Local()] = departure
 	}
 	l.each(func(local source.LocalKey) {
-		if src, ok := s.gone[local.In(namespace).Origin()]; ok {
+		if src, ok := s.gone.get(local.In(namespace).Origin()); ok {
 			src.Key = local.In(namespace)
 			note(src.Key, src)
 		}
 	})
 	if l.tries {
-		for key, src := range s.gone {
-			if l.mayReach(namespace, key) {
-				note(key, src)
-			}
+		for _, src := range s.gone.in[namespace] {
+			note(src.Key, src)
+		}
+	}
+	if l.cluster {
+		for _, src := range s.gone.in[""] {
+			note(src.Key, src)
 		}
 	}
 	return gone

@@ -235,7 +235,7 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.DeleteSource(configMap("cm", "one", 8).Key, reload.Departure{Version: 8})
 				s.PutSource(configMap("cm", "one", 9), live)
 			},
-			reload.SourceSeen{Created: 9, Annotations: 0, Version: 9}},
+			reload.SourceSeen{Created: 9, Departed: 8, Version: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

@@ -50,13 +50,9 @@ func (x *index) dropBundle(key source.Key) {
 	}
 }
 
-// mayReach reports whether a source may concern a workload that tries all sources of its namespace.
-func (l *links) mayReach(namespace string, key source.Key) bool {
-	return key.Namespace == namespace || l.cluster && key.Namespace == ""
-}
-
-// follow adds the sources of unions that no workload has referenced before.
-func (s *State) follow(unions []source.LocalKey) {
+// follow adds the sources of unions that a workload references since a version, and that no workload
+// has referenced before.
+func (s *State) follow(unions []source.LocalKey, since uint64) {
 	if !s.united {
 		return
 	}
@@ -66,9 +62,17 @@ func (s *State) follow(unions []source.LocalKey) {
 			continue
 		}
 		// Its bundles were there before. So it is as if a snapshot had brought it, and not created.
-		if src, newest, exists := s.bundlesOf(u); exists {
-			s.index.addSource(&sourceRecord{Source: src, seen: reload.SourceSeen{Version: s.unitedAt(newest)}, changed: newest})
+		src, newest, exists := s.bundlesOf(u)
+		if !exists {
+			continue
 		}
+		seen := reload.SourceSeen{Version: s.unitedAt(newest)}
+		if changed := s.bundlesChanged[u.Signer]; changed > since {
+			// The watch of bundles is ahead of that of workloads. Which union has changed is not known
+			// any more.
+			seen.Content, seen.Edited = changed, true
+		}
+		s.index.addSource(&sourceRecord{Source: src, seen: seen, changed: max(newest, seen.Content)})
 	}
 }
 
@@ -115,10 +119,15 @@ func (s *State) uniteAll() []workload.Key {
 // record may be nil.
 func (s *State) uniteWith(before, now *sourceRecord, at reload.Departure) []workload.Key {
 	has := func(u *union, r *sourceRecord) bool { return r != nil && u.Has(&r.Source) }
+	same := before != nil && now != nil && before.Digest == now.Digest && maps.Equal(before.Bundle.Labels, now.Bundle.Labels)
 	signers := map[string]struct{}{}
 	for _, r := range []*sourceRecord{before, now} {
-		if r != nil && r.Bundle != nil {
-			signers[r.Bundle.Signer] = struct{}{}
+		if r == nil || r.Bundle == nil {
+			continue
+		}
+		signers[r.Bundle.Signer] = struct{}{}
+		if !same {
+			s.bundlesChanged[r.Bundle.Signer] = at.Version
 		}
 	}
 	var concerned []workload.Key
@@ -174,7 +183,7 @@ func (s *State) unite(u *union, at *reload.Departure) []workload.Key {
 	}
 	if at != nil {
 		known.departure = at
-		s.keepGone(known)
+		s.gone.keep(known)
 	}
 	s.index.dropSource(key)
 	return s.index.candidates(key)

@@ -225,6 +225,43 @@ func TestABundleThatJoinsOrLeavesChangesTheUnion(t *testing.T) {
 }
 
 // What arrives one by one in a snapshot is no change of the union, and neither is a later snapshot.
+// The watch of bundles may be ahead of that of workloads.
+func TestAUnionThatChangedBeforeItsWorkloadArrived(t *testing.T) {
+	for name, tc := range map[string]struct {
+		at        int // the version of the workload
+		event     func(s *State)
+		edited    bool
+		inVersion uint64
+	}{
+		"a bundle was edited":                {3, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), live) }, true, 4},
+		"a bundle came":                      {3, func(s *State) { s.PutSource(bundleOf("b", "y", "live", 4), live) }, true, 4},
+		"a bundle got the label":             {3, func(s *State) { s.PutSource(bundleOf("c", "z", "live", 4), live) }, true, 4},
+		"a bundle left":                      {3, func(s *State) { s.DeleteSource(bundleOf("d", "", "", 0).Key, reload.Departure{Version: 4}) }, true, 4},
+		"a bundle was annotated":             {3, func(s *State) { s.PutSource(bundleOf("a", "x", "live", 4), live) }, false, 0},
+		"a bundle was edited before":         {5, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), live) }, false, 0},
+		"a snapshot shows that it is edited": {3, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), inASnap) }, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			named := map[types.NamespacedName]struct{}{}
+			for _, src := range []source.Source{bundleOf("a", "x", "live", 1), bundleOf("c", "z", "next", 1), bundleOf("d", "w", "live", 1)} {
+				s.PutSource(src, inASnap)
+				named[types.NamespacedName{Name: src.Key.Name}] = struct{}{}
+			}
+			s.KeepBundles(named, 2)
+			tc.event(s)
+			s.PutWorkload(trusting("shop", "web", "", "live", tc.at, false), live)
+			f, _ := s.Facts(key("shop", "web"))
+			if len(f.Concerns) != 1 {
+				t.Fatalf("%d sources concern it", len(f.Concerns))
+			}
+			if seen := f.Concerns[0].Seen; seen.Edited != tc.edited || seen.Content != tc.inVersion {
+				t.Errorf("got %+v", seen)
+			}
+		})
+	}
+}
+
 func TestASnapshotUnitesOnce(t *testing.T) {
 	s := New(false)
 	snapshot := func() {

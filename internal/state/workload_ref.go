@@ -19,7 +19,6 @@ import (
 // PutTemplateUser stores a workload without its own pod template, and returns the workloads to
 // reconcile because of it.
 func (s *State) PutTemplateUser(w workload.Workload, live bool) []workload.Key {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.templateUsers[w.Key]
@@ -52,7 +51,6 @@ func (s *State) TemplateUser(key workload.Key) (workload.Workload, bool) {
 // DropTemplateUser forgets such a workload, and returns the template owner if that must be
 // reconciled.
 func (s *State) DropTemplateUser(key workload.Key) []workload.Key {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropTemplateUser(key)
@@ -61,7 +59,6 @@ func (s *State) DropTemplateUser(key workload.Key) []workload.Key {
 // KeepTemplateUsers forgets the template users that a complete snapshot did not contain, and
 // returns the template owners to reconcile.
 func (s *State) KeepTemplateUsers(kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var affected []workload.Key

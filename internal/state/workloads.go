@@ -50,7 +50,6 @@ type own struct {
 // decision changed. Live is an event of a watch without a gap since the last complete snapshot, or
 // the response to a write of ours.
 func (s *State) PutWorkload(w workload.Workload, live bool) bool {
-	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,6 @@ func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 // workload: the watch may have reported its deletion in the meantime, and would not report that
 // again.
 func (s *State) PutAnswer(w workload.Workload) {
-	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,10 +150,10 @@ func (s *State) relink(known, next *workloadRecord) bool {
 		return false
 	}
 	if known != nil {
-		s.unlink(known)
+		s.index.unlink(known.Key, known.links)
 	}
 	s.index.link(next.Key, next.links)
-	s.follow(next.links.unions)
+	s.follow(next.links.unions, VersionOf(next.ResourceVersion))
 	if known != nil {
 		s.unfollow(known.links.unions)
 	}
@@ -164,7 +162,6 @@ func (s *State) relink(known, next *workloadRecord) bool {
 
 // DeleteWorkload removes a workload.
 func (s *State) DeleteWorkload(key workload.Key) {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropWorkload(key)
@@ -173,7 +170,6 @@ func (s *State) DeleteWorkload(key workload.Key) {
 // KeepWorkloads removes the workloads of a kind, in one namespace or in all, that a complete
 // snapshot did not contain, and returns them.
 func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []workload.Key) {
-	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.workloads {
@@ -191,7 +187,7 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 func (s *State) dropWorkload(key workload.Key) {
 	if known, ok := s.workloads[key]; ok {
 		s.noteChange(key)
-		s.unlink(known)
+		s.index.unlink(known.Key, known.links)
 		s.unfollow(known.links.unions)
 		s.orphan(&known.Workload)
 		s.countWaves(known, nil)

@@ -122,12 +122,12 @@ func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
 				t.Errorf("it is concerned by %v", got)
 			}
 			s.DeleteSource(configMap("cm-4711", "one", 2).Key, reload.Departure{Version: 3})
-			if len(s.gone) != 1 {
+			if f, _ := s.Facts(w.Key); len(f.Gone) != 1 {
 				t.Error("it is not known to be gone")
 			}
 			s.PutWorkload(deployment("web", "", 4), live)
-			if len(s.gone) != 0 || len(s.index.trying) != 0 {
-				t.Error("it is remembered for a workload that does not ask for it any more")
+			if f, _ := s.Facts(w.Key); len(f.Gone) != 0 || len(s.index.trying) != 0 {
+				t.Error("it is shown to a workload that does not ask for it any more")
 			}
 		})
 	}

@@ -35,12 +35,6 @@ func byLabels() []mutation {
 			in: known, tests: "^TestALabelReachesNobodyWhereNoWorkloadSelectsByLabels$",
 		},
 		{
-			what: "labels: a deleted source that was only selected is forgotten",
-			file: "internal/state/deleted_sources.go",
-			from: " || labels.MatchedBy(a.policy.SelectorFor(key.Kind))", to: "",
-			in: known, tests: "^TestADeletedSourceIsKeptForTheWorkloadThatSelectsIt$",
-		},
-		{
 			what: "labels: data from before the label rolls workloads",
 			file: "internal/reload/unseen_edit.go",
 			from: "c.Seen.Annotations, f.labeledIn(c), f.allowedIn(c))", to: "c.Seen.Annotations, f.allowedIn(c))",
@@ -74,6 +68,12 @@ func byLabels() []mutation {
 			what: "labels: an entry in the ledger shows that labels selected a source, whatever selects sources now",
 			file: "internal/reload/presence.go",
 			from: "	if base.ledger.Selecting == f.selecting() {\n		had.Labels", to: "	if true {\n		had.Labels",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: a deletion that the watch has shown is forgotten with the annotations of before",
+			file: "internal/reload/presence.go",
+			from: " && !f.sawLeave(key) {", to: " {",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{

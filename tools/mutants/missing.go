@@ -28,5 +28,29 @@ func missing() []mutation {
 			from: "		case !known && appeared(entry):\n			due = now.Add(stays)", to: "		case !known && appeared(entry):\n			report = append(report, entry)",
 			in: controller, tests: "^TestWhenAMissingSourceIsReported$",
 		},
+		{
+			what: "missing: a deleted source counts for Pods that were started without it",
+			file: "internal/reload/compare.go",
+			from: "c.Seen.Content == c.Seen.Created && f.usedSince(c) > c.Seen.Departed", to: "false && f.usedSince(c) > 0",
+			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
+		},
+		{
+			what: "missing: a source that was created again counts as never edited since",
+			file: "internal/reload/compare.go",
+			from: "c.Seen.Content == c.Seen.Created && f.usedSince(c)", to: "f.usedSince(c)",
+			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
+		},
+		{
+			what: "missing: deleted sources are kept without bound",
+			file: "internal/state/deleted_sources.go",
+			from: "d.weight > mostGone && ", to: "false && ",
+			in: known, tests: "^TestDeletedSourcesAreBounded$",
+		},
+		{
+			what: "missing: each deleted source weighs the same",
+			file: "internal/state/deleted_sources.go",
+			from: "return 1 + len(src.Keys)/16", to: "return 1 + 0*len(src.Keys)",
+			in: known, tests: "^TestDeletedSourcesAreBounded$",
+		},
 	}
 }

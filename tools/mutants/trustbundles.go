@@ -31,6 +31,18 @@ func trustBundles() []mutation {
 			in: known, tests: ofState,
 		},
 		{
+			what: "bundles: a change that arrived before the workload is forgotten",
+			file: unions,
+			from: "changed > since {", to: "false && changed > since {",
+			in: known, tests: "^TestAUnionThatChangedBeforeItsWorkloadArrived$",
+		},
+		{
+			what: "bundles: each change that arrived before the workload is one after it",
+			file: unions,
+			from: "changed > since {", to: "changed > 0 {",
+			in: known, tests: "^TestAUnionThatChangedBeforeItsWorkloadArrived$",
+		},
+		{
 			what: "bundles: each union is made from all sources",
 			file: unions,
 			from: "range s.index.bundles[u.Signer] {", to: "range s.index.sources[\"\"] {",

@@ -1,0 +1,35 @@
+package reload
+
+import "testing"
+
+// ConfigMap cm had other data when it was deleted at 110. It was created again at 130, with data that
+// no ledger has.
+func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
+	again := func() *situation {
+		s := web().cm("two", 130)
+		s.f.Concerns[0].Seen = SourceSeen{Content: 130, Created: 130, Departed: 110, Edited: true, Annotations: 1, Version: 130}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the workload used it before":              {again(), Reload},
+		"its template is from before the deletion": {again().with(func(f *Facts) { f.Seen.Template = 105 }), Reload},
+		"its Pods were started without it":         {again().with(func(f *Facts) { f.Seen.Template = 120 }), Record},
+		"it was opted in before the deletion":      {again().with(func(f *Facts) { f.Seen.Policy = 105 }), Reload},
+		"it was opted in without it":               {again().with(func(f *Facts) { f.Seen.Policy = 120 }), Record},
+		"its template has Pods from before": {again().with(func(f *Facts) {
+			f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 120, true, true
+		}), Reload},
+		"it was edited since": {again().with(func(f *Facts) {
+			f.Seen.Template, f.Concerns[0].Seen.Content = 120, 135
+		}), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Decide(tc.when.f); got.Action != tc.want {
+				t.Errorf("got %s (%s), want %s", got.Action, got.Why, tc.want)
+			}
+		})
+	}
+}

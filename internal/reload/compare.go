@@ -269,8 +269,12 @@ func (f *Facts) usedSince(c *Concern) uint64 {
 }
 
 // recreated reports whether a source was deleted before the workload used it, and has the data with
-// which it was created again. No Pod has ever had earlier data.
+// which it was created again. No Pod has ever had earlier data. The first bundle of a union changes
+// its data, and creates nothing.
 func (f *Facts) recreated(c *Concern) bool {
+	if c.Source.Key.Local().IsUnion() {
+		return false
+	}
 	return c.Seen.Departed != 0 && c.Seen.Content == c.Seen.Created && f.usedSince(c) > c.Seen.Departed
 }
 

@@ -82,6 +82,7 @@ func (s *State) unfollow(unions []source.LocalKey) {
 		if u, ok := s.index.union(key); ok && len(u.users) == 0 {
 			drop(s.index.unions, u.Signer, key)
 			s.index.dropSource(key.In(""))
+			s.gone.drop(key.In("")) // no Pod has its data any more
 		}
 	}
 }

@@ -262,6 +262,22 @@ func TestAUnionThatChangedBeforeItsWorkloadArrived(t *testing.T) {
 	}
 }
 
+func TestADeletedUnionIsForgottenWithTheLastWorkloadThatReferencesIt(t *testing.T) {
+	s := New(false)
+	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+	s.KeepBundles(map[types.NamespacedName]struct{}{{Name: "a"}: {}}, 2)
+	s.PutWorkload(trusting("shop", "web", "", "live", 3, false), live)
+	s.DeleteSource(bundleOf("a", "", "", 0).Key, reload.Departure{Version: 4})
+	union := trusting("shop", "web", "", "live", 3, false).References[0].Key.In("")
+	if _, ok := s.gone.get(union); !ok {
+		t.Fatal("it is forgotten although a workload references it")
+	}
+	s.DeleteWorkload(key("shop", "web"))
+	if _, ok := s.gone.get(union); ok {
+		t.Error("it stays")
+	}
+}
+
 func TestASnapshotUnitesOnce(t *testing.T) {
 	s := New(false)
 	snapshot := func() {

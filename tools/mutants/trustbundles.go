@@ -43,6 +43,12 @@ func trustBundles() []mutation {
 			in: known, tests: "^TestAUnionThatChangedBeforeItsWorkloadArrived$",
 		},
 		{
+			what: "bundles: a deleted union is kept for workloads that never had it",
+			file: unions,
+			from: "			s.gone.drop(key.In(\"\")) // no Pod has its data any more\n", to: "",
+			in: known, tests: "^TestADeletedUnionIsForgottenWithTheLastWorkloadThatReferencesIt$",
+		},
+		{
 			what: "bundles: each union is made from all sources",
 			file: unions,
 			from: "range s.index.bundles[u.Signer] {", to: "range s.index.sources[\"\"] {",

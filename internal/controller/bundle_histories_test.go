@@ -157,6 +157,11 @@ func (h *bundleHistory) judgeReload(w *trusting, lacking string) {
 	h.counts["reloads"]++
 	w.reloads++
 	h.say("%s is reloaded for %q, owed %v, in doubt %t", w.key, lacking, w.owed, w.doubt)
+	for src := range h.present() {
+		if src.Name == lacking {
+			w.adopted[src] = true // the new ledger has it
+		}
+	}
 	switch {
 	case lacking != "", w.edited > w.rolled:
 	case w.doubt, w.waited, h.server.Now().Sub(h.gapAt) < 30*time.Second, h.server.Now().Sub(w.chosenAt) < 10*time.Second:
@@ -275,6 +280,9 @@ func (h *bundleHistory) rest() {
 		h.counts["single"]++
 	}
 	h.past, h.steps, h.gaps = map[simapi.Source]map[string]bool{}, 0, false
+	for src, content := range h.last {
+		h.note(src, content, true) // the ledgers keep it
+	}
 	for src, content := range now {
 		h.note(src, content, true)
 		delete(h.unseen, src)

@@ -28,9 +28,9 @@ type Grant struct {
 	from []From
 	// to are sources of the namespace of the ReferenceGrant. An empty name stands for all of a kind.
 	to []source.LocalKey
-	// at is the latest time at which it can have been written, in seconds since 1970; 0 if that is
-	// unknown.
-	at uint32
+	// created is when it was created, and at the latest time at which it can have been written, in
+	// seconds since 1970; 0 if that is unknown.
+	created, at uint32
 }
 
 // mostEntries bounds the entries of each list of one ReferenceGrant. The Gateway API allows no more,
@@ -39,8 +39,8 @@ const mostEntries = 16
 
 // Read reads the spec of a ReferenceGrant. It returns nil for one that allows no ConfigMap or Secret.
 // An invalid entry allows nothing.
-func Read(spec map[string]any, at uint32) *Grant {
-	g := &Grant{at: at}
+func Read(spec map[string]any, created, at uint32) *Grant {
+	g := &Grant{created: created, at: at}
 	for _, entry := range entries(spec["from"]) {
 		group, grouped := entry["group"].(string)
 		kind, _ := entry["kind"].(string)

@@ -25,7 +25,7 @@ func read(t *testing.T, from, to string, at uint32) *grant.Grant {
 	if err := json.Unmarshal([]byte(`{"from": [`+from+`], "to": [`+to+`]}`), &spec); err != nil {
 		t.Fatal(err)
 	}
-	return grant.Read(spec, at)
+	return grant.Read(spec, at, at)
 }
 
 func TestWhatAReferenceGrantAllows(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWhatAReferenceGrantAllows(t *testing.T) {
 			t.Errorf("%s: allowed %t", about, got)
 		}
 	}
-	if grant.Read(map[string]any{"from": "shop", "to": 1}, 0) != nil {
+	if grant.Read(map[string]any{"from": "shop", "to": 1}, 0, 0) != nil {
 		t.Error("fields of other types allow something")
 	}
 	if read(t, fromWeb, `{"group": "", "kind": "Service"}`, 1) != nil {
@@ -159,6 +159,24 @@ func TestSinceWhenASetAllows(t *testing.T) {
 		}
 		if since, allows := set.Allows(from, ca); !allows || since != tc.want {
 			t.Errorf("%s: since %d", about, since)
+		}
+	}
+}
+
+func TestNoGrantExistedBefore(t *testing.T) {
+	from, ca := grant.From{Group: "apps", Kind: "Deployment", Namespace: "shop"}, source.LocalKey{Kind: source.ConfigMap, Name: "ca"}
+	var set *grant.Set
+	for i, step := range []struct {
+		to   string
+		at   uint32
+		want uint32
+	}{{`{"group": "", "kind": "Secret"}`, 3, 0}, {toCA, 7, 7}, {toAll, 9, 7}, {toAll, 5, 5}, {toCA, 0, 0}} {
+		if got := set.NotBefore(from, ca); i == 0 && got != 0 {
+			t.Errorf("an empty set: %d", got)
+		}
+		set, _ = set.With(fmt.Sprint(i), read(t, fromWeb, step.to, step.at))
+		if got := set.NotBefore(from, ca); got != step.want {
+			t.Errorf("step %d: not before %d, want %d", i, got, step.want)
 		}
 	}
 }

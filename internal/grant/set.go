@@ -73,6 +73,24 @@ func (s *Set) Allows(from From, src source.LocalKey) (since uint32, allows bool)
 	return since, allows
 }
 
+// NotBefore returns a time before which none of the ReferenceGrants that allow a source existed; 0 if
+// none is known.
+func (s *Set) NotBefore(from From, src source.LocalKey) (earliest uint32) {
+	if s == nil {
+		return 0
+	}
+	for _, g := range s.grants {
+		switch {
+		case !g.Allows(from, src):
+		case g.created == 0:
+			return 0
+		default:
+			earliest = Earlier(earliest, g.created)
+		}
+	}
+	return earliest
+}
+
 // Earlier returns the earlier of two times; 0 is an unknown one.
 func Earlier(a, b uint32) uint32 {
 	if a == 0 || b == 0 {

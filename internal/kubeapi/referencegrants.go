@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"math"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,9 +33,14 @@ func ReadReferenceGrant(obj runtime.Object) (g *grant.Grant, ok bool) {
 		return nil, false
 	}
 	spec, _ := o.Object["spec"].(map[string]any)
-	var written uint32
-	if at := source.LastWrite(&metav1.ObjectMeta{ManagedFields: o.GetManagedFields()}, "spec").Unix(); at > 0 && at <= math.MaxUint32 {
-		written = uint32(at)
+	written := source.LastWrite(&metav1.ObjectMeta{ManagedFields: o.GetManagedFields()}, "spec")
+	return grant.Read(spec, seconds(o.GetCreationTimestamp().Time), seconds(written)), true
+}
+
+// seconds is a time in seconds since 1970; 0 if it is not known.
+func seconds(at time.Time) uint32 {
+	if unix := at.Unix(); unix > 0 && unix <= math.MaxUint32 {
+		return uint32(unix)
 	}
-	return grant.Read(spec, written), true
+	return 0
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,8 @@ type granted struct {
 type grantStep struct {
 	version uint64
 	before  *grant.Set
+	// listed reports whether a snapshot has shown the change, which was made in that version or later.
+	listed bool
 }
 
 // maxGrantSteps is more than the ReferenceGrants that are written within a settle period. It bounds
@@ -99,7 +102,7 @@ func (s *State) putGrants(namespace string, next *grant.Set, version uint64, liv
 		now.steps = before.steps
 	}
 	if known && !s.noHistory {
-		steps := append(slices.Clone(now.steps), grantStep{version, s.granted[namespace].all()})
+		steps := append(slices.Clone(now.steps), grantStep{version, s.granted[namespace].all(), !live})
 		now.steps = steps[max(0, len(steps)-maxGrantSteps):]
 	}
 	if s.granted[namespace] = now; next == nil && len(s.index.naming[namespace]) == 0 {
@@ -161,9 +164,19 @@ func (s *State) keepGrants(watched string, named map[types.NamespacedName]struct
 				concerned = append(concerned, s.index.namingFrom(namespace)...)
 			}
 		}
+		s.firstGrants(watched)
 	}
 	s.grantsAt[watched] = version
 	return concerned
+}
+
+// firstGrants records that the ReferenceGrants of a first snapshot may have been created at any time.
+func (s *State) firstGrants(watched string) {
+	for namespace, of := range s.granted {
+		if (watched == "" || namespace == watched) && !s.noHistory {
+			s.granted[namespace] = &granted{of.set, []grantStep{{version: 1, listed: true}}}
+		}
+	}
 }
 
 func (g *granted) all() *grant.Set {
@@ -205,7 +218,11 @@ func (g *granted) consent(src *sourceRecord, w *workload.Workload) {
 	var changes []reload.GrantChange
 	for _, step := range g.steps {
 		_, before := step.before.Allows(from, origin)
-		changes = append(changes, reload.GrantChange{Version: step.version, Before: before})
+		version := step.version
+		if step.listed && version == g.steps[len(g.steps)-1].version && g.createdAfter(src, from) {
+			version = max(version, src.seen.Content+1)
+		}
+		changes = append(changes, reload.GrantChange{Version: version, Before: before})
 	}
 	src.seen.Grant(namespace, own, changes, allows)
 	switch {
@@ -214,6 +231,14 @@ func (g *granted) consent(src *sourceRecord, w *workload.Workload) {
 	case allows:
 		src.Annotations.AllowFrom, src.AllowedAt = annotations.AllowOnly(namespace), since
 	}
+}
+
+// createdAfter reports whether all ReferenceGrants that allow a source were created after its data was
+// written. The clocks of two API servers may differ by seconds.
+func (g *granted) createdAfter(src *sourceRecord, from grant.From) bool {
+	created := g.set.NotBefore(from, src.Key.Origin().Local())
+	shown := created != 0 && src.seen.Content != 0 && !src.seen.Timeless && !src.DataTime.IsZero()
+	return shown && src.DataTime.Add(source.StartLag).Before(time.Unix(int64(created), 0))
 }
 
 // withGrants adds the ReferenceGrants to the sources of other namespaces that a workload names. If

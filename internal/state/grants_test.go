@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,7 +25,7 @@ func grantOf(namespace, name string, at uint32) *grant.Grant {
 		to["name"] = name
 	}
 	from := map[string]any{"group": "apps", "kind": "Deployment", "namespace": namespace}
-	return grant.Read(map[string]any{"from": []any{from}, "to": []any{to}}, at)
+	return grant.Read(map[string]any{"from": []any{from}, "to": []any{to}}, at, at)
 }
 
 func inInfra(name string) types.NamespacedName {
@@ -162,7 +163,9 @@ func TestAGrantInASnapshotBeganAfterTheNewestKnownVersion(t *testing.T) {
 	first := granting()
 	first.PutGrant(inInfra("g"), grantOf("shop", "cm", 9), 90, false)
 	first.KeepGrants("", map[types.NamespacedName]struct{}{inInfra("g"): {}}, 95)
-	if src, seen := consentOf(t, first); seen.Allowed != nil || src.AllowedAt != 9 {
+	want = reload.SourceSeen{}
+	want.Allow(1, annotations.AllowFrom{})
+	if src, seen := consentOf(t, first); fmt.Sprint(*seen.Allowed) != fmt.Sprint(*want.Allowed) || src.AllowedAt != 9 {
 		t.Errorf("the first snapshot: %+v at %d", seen.Allowed, src.AllowedAt)
 	}
 	late := granting()
@@ -171,6 +174,39 @@ func TestAGrantInASnapshotBeganAfterTheNewestKnownVersion(t *testing.T) {
 	late.PutGrant(inInfra("g"), grantOf("shop", "cm", 9), 90, false)
 	if _, seen := consentOf(t, late); fmt.Sprint(*seen.Allowed) == fmt.Sprint(*want.Allowed) || !strings.Contains(fmt.Sprint(*seen.Allowed), "61") {
 		t.Errorf("served late: %+v", seen.Allowed)
+	}
+}
+
+// A list that comes late shows the creation of a grant. Without that, the edit is rolled rather than lost.
+func TestAGrantThatIsYoungerThanTheDataBeganLater(t *testing.T) {
+	for about, tc := range map[string]struct {
+		data, created int64
+		timeless      bool
+		later         bool
+	}{
+		"created later":                   {100, 106, false, true},
+		"created within the same seconds": {100, 105, false, false},
+		"created before":                  {100, 90, false, false},
+		"the time of the data is unknown": {100, 200, true, false},
+	} {
+		for _, known := range []bool{true, false} {
+			s := New(false)
+			s.ReadGrants()
+			s.PutWorkload(deployment("web", "", 1, byName, "infra/cm"), live)
+			if known {
+				s.NoGrants("")
+			}
+			s.PutSource(foreignCM("cm", "one", 20, ""), live)
+			src := foreignCM("cm", "two", 50, "")
+			src.DataTime, src.Untracked = time.Unix(tc.data, 0), tc.timeless
+			s.PutSource(src, live)
+			s.PutGrant(inInfra("g"), grantOf("shop", "cm", uint32(tc.created)), 90, false)
+			s.KeepGrants("", map[types.NamespacedName]struct{}{inInfra("g"): {}}, 95)
+			_, seen := consentOf(t, s)
+			if got := strings.Contains(fmt.Sprint(*seen.Allowed), "{51 "); got != tc.later {
+				t.Errorf("%s, known %t: %+v", about, known, *seen.Allowed)
+			}
+		}
 	}
 }
 

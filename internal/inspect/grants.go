@@ -110,7 +110,7 @@ func (e *Evaluation) aboutGrants(s *Source, namespace string, known bool) {
 	case !e.objects.settings.Rules.ReferenceGrants:
 	case !known:
 		s.Unread, s.Ungranted = true, true
-		s.Grants = fmt.Sprintf("it is unknown which ReferenceGrants are in namespace %s", namespace)
+		s.Grants = "it is unknown which ReferenceGrants are in namespace " + namespace
 		if g := e.objects.grants; g != nil {
 			s.Grants = fmt.Sprintf("you may not list ReferenceGrants in namespace %s, and one of them may allow it", namespace)
 		}

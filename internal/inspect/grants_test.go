@@ -55,15 +55,15 @@ func lending() string {
 }
 
 func TestCommandsReadReferenceGrants(t *testing.T) {
-	const none, any = "/none", "greeting rolls it (named)"
+	const none, granted = "/none", "greeting rolls it (named)"
 	for about, tc := range map[string]struct {
 		version, refused, scope string
 		why                     string
 		unknown                 bool
 	}{
-		"in version v1beta1":             {"v1beta1", none, "shop", any, false},
-		"in version v1":                  {"v1", none, "shop", any, false},
-		"of all namespaces":              {"v1beta1", none, "", any, false},
+		"in version v1beta1":             {"v1beta1", none, "shop", granted, false},
+		"in version v1":                  {"v1", none, "shop", granted, false},
+		"of all namespaces":              {"v1beta1", none, "", granted, false},
 		"which the user may not list":    {"v1beta1", "/infra", "shop", "you may not list ReferenceGrants in namespace infra, and one of them may allow it", true},
 		"none, because they do not list": {"v1beta1", "v1beta1", "", "you may not list ReferenceGrants in namespace infra", true},
 		"which are not served":           {"", none, "shop", "neither its reroll.dev/allow-from nor a ReferenceGrant allows this workload; the API server does not serve ReferenceGrants", false},

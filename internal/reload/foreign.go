@@ -46,11 +46,7 @@ func (s *SourceSeen) Grant(namespace string, own annotations.AllowFrom, changes 
 	}
 	var merged *Changes[annotations.AllowFrom]
 	for _, version := range slices.Compact(versions) {
-		switch was, is := before(version), before(version+1); {
-		case was == is:
-		case was:
-			merged = merged.with(version, annotations.AllowOnly(namespace))
-		default:
+		if !before(version) && before(version+1) { // only the begin of consent matters
 			merged = merged.with(version, annotations.AllowFrom{})
 		}
 	}

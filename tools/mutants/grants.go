@@ -55,21 +55,15 @@ func grants() []mutation {
 			in: pure, tests: "^TestSinceWhenASetAllows$",
 		},
 		{
-			what: "grants: consent that ends counts as consent that begins",
-			file: merged,
-			from: "		case was:\n			merged", to: "		case false:\n			merged",
-			in: known, tests: inState,
-		},
-		{
 			what: "grants: the annotation that was withdrawn meanwhile is forgotten",
 			file: merged,
-			from: "		return granted || is.Has(namespace)\n", to: "		return granted\n",
+			from: "		return granted || is.Has(namespace)\n", to: "		return granted || is == (annotations.AllowFrom{}) && namespace == \"\"\n",
 			in: known, tests: inState,
 		},
 		{
 			what: "grants: what was granted before is forgotten",
 			file: merged,
-			from: "		return granted || is.Has(namespace)\n", to: "		return is.Has(namespace)\n",
+			from: "		return granted || is.Has(namespace)\n", to: "		return granted && namespace == \"\" || is.Has(namespace)\n",
 			in: known, tests: inState,
 		},
 		{

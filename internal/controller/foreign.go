@@ -61,8 +61,8 @@ func (c *Controller) askOwners(w *workload.Workload, named []policy.NamedSource,
 	sources := map[policy.NamedSource]source.Source{}
 	for _, entry := range named {
 		src, exists := c.state.Source(source.LocalKey{Kind: entry.Kind, Name: entry.Text}.In(w.Key.Namespace).Origin())
-		consents, known := c.state.Consents(src.Key, w)
-		if exists && known && !consents && !c.leftOut(src.Key) {
+		consents, _ := c.state.Consents(src.Key, w)
+		if exists && !consents && !c.leftOut(src.Key) {
 			asks, sources[entry] = append(asks, entry), src
 		}
 	}

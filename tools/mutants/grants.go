@@ -139,12 +139,6 @@ func grants() []mutation {
 			in: controller, tests: "^TestGrantsAreWatchedWherePresent$",
 		},
 		{
-			what: "grants: both sides hear of missing consent before they are known",
-			file: "internal/controller/foreign.go",
-			from: "if exists && known && !consents", to: "if exists && !consents",
-			in: controller, tests: "^TestNothingIsSaidOfConsentBeforeGrantsAreKnown$",
-		},
-		{
 			what: "grants: their bound is logged each time",
 			file: watch,
 			from: "tooMany && !crowded[name.Namespace] {", to: "tooMany {",

@@ -105,6 +105,7 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
 		"reroll-csi --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true" \
 		"reroll-trust-bundles --set reloader.isArgoRollouts=false --set reloader.enableClusterTrustBundles=true" \
+		"reroll-reference-grants --set reloader.isArgoRollouts=false --set reloader.enableReferenceGrants=true" \
 	"reroll-csi-namespaced --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true --set reloader.watchGlobally=false" \
 		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml" \
 		"prometheus-rule --set reloader.prometheusRule.enabled=true --show-only templates/prometheusrule.yaml"; do \

@@ -109,6 +109,9 @@ func isNamespacePattern(text string) bool {
 // AllowAny is that of a source that no longer exists, and that has allowed the workload.
 func AllowAny() AllowFrom { return AllowFrom{unique.Make("*")} }
 
+// AllowOnly allows the workloads of one namespace.
+func AllowOnly(namespace string) AllowFrom { return keepAllowed([]string{namespace}) }
+
 // Has reports whether workloads of a namespace may name the source.
 func (a AllowFrom) Has(namespace string) bool {
 	if a == (AllowFrom{}) {

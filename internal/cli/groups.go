@@ -23,7 +23,7 @@ func groups() []group {
 	return []group{
 		{"Sources and workloads", []string{
 			"auto-reload-all", "keys", "reload-on-create", "reload-on-delete", "resources-to-ignore", "ignored-workload-types", "is-Argo-Rollouts", "workload-kind",
-			"enable-csi-integration", "enable-cluster-trust-bundles",
+			"enable-csi-integration", "enable-cluster-trust-bundles", "enable-reference-grants",
 		}},
 		{"Namespaces and selectors", []string{"namespaces", "namespaces-to-ignore", "namespace-selector", "resource-label-selector"}},
 		{"Timing", []string{"settle", "settle-max", "settle-gitops", "churn", "window", "gate-url", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", "adopt-rate", "sync-after-restart"}},

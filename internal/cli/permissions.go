@@ -37,6 +37,9 @@ func watchPermissions(cfg *config.Config) []permissions.Permission {
 	if cfg.CSI {
 		all = append(all, controller.ClassPermissions()...)
 	}
+	if cfg.ReferenceGrants {
+		all = append(all, controller.GrantPermissions()...)
+	}
 	for _, kind := range settings.Kinds {
 		if !kind.Expected() {
 			// The user did not configure this kind, so a missing permission is not a mistake.

@@ -52,6 +52,9 @@ type Config struct {
 	CSI bool
 	// TrustBundles reports whether the controller watches ClusterTrustBundles.
 	TrustBundles bool
+	// ReferenceGrants reports whether ReferenceGrants of the Gateway API allow sources of other
+	// namespaces, too.
+	ReferenceGrants bool
 	// Webhook is the receiver that is notified of changes instead of a reload, or nil. It may
 	// contain a token, so it is never shown completely.
 	Webhook    *url.URL
@@ -103,6 +106,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Ignored.bindFlags(flags)
 	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "roll workloads when the Secrets Store CSI driver rotates a secret that they mount; its CustomResourceDefinitions may be installed later")
 	flags.BoolVar(&c.TrustBundles, trustBundlesFlag, false, "roll workloads when the certificates of ClusterTrustBundles change that their volumes project; needs a ClusterRole that may list and watch them, and waits until the cluster serves them")
+	flags.BoolVar(&c.ReferenceGrants, grantsFlag, false, "let ReferenceGrants of the Gateway API allow workloads to name ConfigMaps and Secrets of another namespace, too; needs the permission to list and watch them, and waits until the cluster serves them")
 	flags.StringVar(&c.webhookURL, webhookFlag, "", "URL to notify by POST of changes and the workloads that they concern, instead of reloading these: http://… or https://…")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)

@@ -12,7 +12,7 @@ import (
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag, webhookFlag,
-		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", "churn", "window", gateFlag, "keys", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", argoRolloutsFlag, workloadKindFlag, trustBundlesFlag,
+		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", "churn", "window", gateFlag, "keys", "mode", "approval", "max-rolling", "soak", "max-failures", "halt-when-failing", argoRolloutsFlag, workloadKindFlag, trustBundlesFlag, grantsFlag,
 	}
 	var c Config
 	for _, f := range nameFlags(&c.Names) {

@@ -50,6 +50,7 @@ func ownOptionFlags() map[string]string {
 		"approval":                  "approval",
 		"churn":                     "churn",
 		"enableClusterTrustBundles": trustBundlesFlag,
+		"enableReferenceGrants":     grantsFlag,
 		"gateUrl":                   gateFlag,
 		"haltWhenFailing":           "halt-when-failing",
 		"keys":                      "keys",
@@ -77,6 +78,9 @@ func recordedFlags() map[string]string {
 
 // trustBundlesFlag lets the controller read ClusterTrustBundles.
 const trustBundlesFlag = "enable-cluster-trust-bundles"
+
+// grantsFlag lets the controller read ReferenceGrants.
+const grantsFlag = "enable-reference-grants"
 
 // webhookFlag and gateFlag are the flags with addresses.
 const (

@@ -9,7 +9,7 @@ func (c *Config) Rules() rules.Settings {
 		Settle: c.Settle, SettleMax: c.SettleMax, SettleGitOps: c.SettleGitOps,
 		Churn: c.Gates.Churn, Window: c.Gates.Window, Keys: c.Gates.Keys, Mode: c.Gates.Mode, Approval: c.Gates.Approval, Waves: c.Gates.Waves, Halt: c.Gates.Halt, Strategy: c.Marks.Strategy, OnRevert: c.Marks.OnRevert, SecretMarks: c.Marks.Secrets,
 		ReloadOnCreate: c.ReloadOnCreate, ReloadOnDelete: c.ReloadOnDelete, NotifyOnly: c.Webhook != nil,
-		Kinds: c.Kinds, IgnoredSources: c.Ignored.Sources, TrustBundles: c.TrustBundles,
+		Kinds: c.Kinds, IgnoredSources: c.Ignored.Sources, TrustBundles: c.TrustBundles, ReferenceGrants: c.ReferenceGrants,
 		Namespaces: c.Namespaces, NamespacesToIgnore: c.Selectors.NamespacesToIgnore,
 		NamespaceSelector: c.Selectors.Namespaces, SourceSelector: c.Selectors.Resources,
 	}

@@ -24,6 +24,9 @@ func (c *Config) Scope() metainfo.Scope {
 	if c.TrustBundles {
 		all = append(all, "clustertrustbundles") // without them, the scope stays that of earlier versions
 	}
+	if c.ReferenceGrants {
+		all = append(all, "referencegrants") // they may have allowed a source before they counted
+	}
 	text, _ := json.Marshal(all)
 	sum := sha256.Sum256(text)
 	return metainfo.Scope{AutoReloadAll: c.AutoReloadAll, Settings: hex.EncodeToString(sum[:8])}

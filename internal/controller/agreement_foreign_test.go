@@ -14,6 +14,12 @@ import (
 // change rolls the workload, and say the same whether it does not exist or does not allow that.
 func TestTheControllerAndItsExplanationsAgreeAboutOtherNamespaces(t *testing.T) {
 	const named, noConsent = `configmap.reloader.stakater.com/reload: "infra/cfg"`, "the source does not exist, or its reroll.dev/allow-from does not allow this namespace"
+	const noGrant = "the source does not exist, or neither its reroll.dev/allow-from nor a ReferenceGrant allows this workload"
+	grant := func(from, to string) string {
+		return "\n---\n{apiVersion: gateway.networking.k8s.io/v1beta1, kind: ReferenceGrant, metadata: {name: g, namespace: infra}, " +
+			"spec: {from: [{group: apps, kind: Deployment, namespace: " + from + "}], to: [{group: '', kind: ConfigMap, name: " + to + "}]}}"
+	}
+	const grants = "--enable-reference-grants"
 	allow := func(text string) string { return `annotations: {reroll.dev/allow-from: "` + text + `"}` }
 	for about, tc := range map[string]struct {
 		agreed
@@ -31,6 +37,16 @@ func TestTheControllerAndItsExplanationsAgreeAboutOtherNamespaces(t *testing.T) 
 		"only another one is watched":  {agreed{flags: "--namespaces=shop", objects: web(named), cfg: allow("shop")}, "the controller does not watch namespace infra", ""},
 		"not one with these labels":    {agreed{flags: "--namespace-selector=tier=front", objects: web(named), cfg: allow("shop")}, "the controller does not watch namespace infra", ""},
 		"not with labels, not allowed": {agreed{flags: "--namespace-selector=tier=front", objects: web(named), cfg: allow("bank")}, noConsent, ""},
+		"granted":                      {agreed{flags: grants, objects: web(named) + grant("shop", "cfg"), rolls: true}, "ConfigMap infra/cfg rolls it (named)", ""},
+		"granted and allowed":          {agreed{flags: grants, objects: web(named) + grant("shop", "cfg"), cfg: allow("shop"), rolls: true}, "ConfigMap infra/cfg rolls it (named)", ""},
+		"only allowed":                 {agreed{flags: grants, objects: web(named) + grant("bank", "cfg"), cfg: allow("shop"), rolls: true}, "ConfigMap infra/cfg rolls it (named)", ""},
+		"granted to another one":       {agreed{flags: grants, objects: web(named) + grant("bank", "cfg")}, noGrant, noGrant},
+		"another source is granted":    {agreed{flags: grants, objects: web(named) + grant("shop", "other")}, noGrant, noGrant},
+		"granted, and ignored":         {agreed{flags: grants, objects: web(named) + grant("shop", "cfg"), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`}, "the source has the ignore annotation", ""},
+		"granted, and not named":       {agreed{flags: grants, objects: web(auto) + grant("shop", "cfg")}, "", ""},
+		"granted, and not there":       {agreed{flags: grants, objects: web(strings.Replace(named, "cfg", "other", 1)) + grant("shop", "other")}, noGrant, noGrant},
+		"grants do not count":          {agreed{objects: web(named) + grant("shop", "cfg")}, noConsent, noConsent},
+		"granted in what is left out":  {agreed{flags: grants + " --namespaces=shop", objects: web(named) + grant("shop", "cfg")}, "the controller does not watch namespace infra", ""},
 		"ConfigMaps are not read":      {agreed{flags: "--resources-to-ignore=configmaps", objects: web(named), cfg: allow("shop")}, "", ""},
 		"labels that do not count":     {agreed{flags: "--resource-label-selector=team=a", objects: web(named), cfg: allow("shop")}, "its labels do not match --resource-label-selector", ""},
 		"labels of another one's name": {agreed{objects: web(`reroll.dev/sources: "plugins=grafana"`), cfg: `labels: {plugins: grafana}, ` + allow("shop")}, "", ""},

@@ -164,6 +164,9 @@ func (a *agreement) brings(watched int, obj runtime.Object) bool {
 	if said.Kind == "Namespace" {
 		resource.Resource = "namespaces"
 	}
+	if grants := kubeapi.ReferenceGrants(""); said.Kind == grants.Kind {
+		resource = grants.Resource.GroupResource()
+	}
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind.String() == said.Kind {
 			resource = k.Resource.Resource.GroupResource()

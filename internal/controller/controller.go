@@ -156,6 +156,9 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report, 
 	q.Observe(counter.Queued, counter.Waited)
 	known := state.New(opts.AutoReloadAll)
 	known.CountKeys(opts.Keys)
+	if opts.ReferenceGrants {
+		known.ReadGrants()
+	}
 	ctl := &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report, counter: counter,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},

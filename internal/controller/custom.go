@@ -70,6 +70,8 @@ type presence struct {
 	log            *slog.Logger
 	// enough marks the feed as synced, so that nothing waits for it. Gone forgets its objects.
 	enough, gone func()
+	// still is called with each answer as long as the objects count as deleted; nil for nothing.
+	still func()
 
 	mu    sync.Mutex
 	is    availability
@@ -131,6 +133,9 @@ func (p *presence) answered(err error) {
 	if p.is == absent && !p.ended && p.clock.Since(p.since) >= absenceCounts {
 		p.ended = true
 		p.gone()
+	}
+	if p.is == absent && p.ended && p.still != nil {
+		p.still()
 	}
 	if p.is != present {
 		p.enough()

@@ -39,10 +39,10 @@ func (c *Controller) notifyNotAllowed(w *workload.Workload, report []policy.Name
 	var keys, unwatched []source.Key
 	for _, entry := range report {
 		key := source.LocalKey{Kind: entry.Kind, Name: entry.Text}.In(w.Key.Namespace)
-		src, exists := c.state.Source(key.Origin())
+		consents, _ := c.state.Consents(key.Origin(), w)
 		switch {
 		case !key.IsForeign():
-		case c.excluded(key.Origin().Namespace), exists && allows(&src, w) && c.leftOut(src.Key):
+		case c.excluded(key.Origin().Namespace), consents && c.leftOut(key.Origin()):
 			unwatched = append(unwatched, key)
 		default:
 			keys = append(keys, key)
@@ -50,12 +50,8 @@ func (c *Controller) notifyNotAllowed(w *workload.Workload, report []policy.Name
 	}
 	if len(keys)+len(unwatched) > 0 {
 		about := c.state.OptedInBy(w)
-		c.report.Notify(notice.NotAllowed(&about, keys, unwatched))
+		c.report.Notify(notice.NotAllowed(&about, keys, unwatched, c.opts.ReferenceGrants))
 	}
-}
-
-func allows(src *source.Source, w *workload.Workload) bool {
-	return src.Annotations.AllowFrom.Has(w.Key.Namespace)
 }
 
 // askOwners notifies the users of sources of other namespaces that a workload names in vain. The
@@ -65,7 +61,8 @@ func (c *Controller) askOwners(w *workload.Workload, named []policy.NamedSource,
 	sources := map[policy.NamedSource]source.Source{}
 	for _, entry := range named {
 		src, exists := c.state.Source(source.LocalKey{Kind: entry.Kind, Name: entry.Text}.In(w.Key.Namespace).Origin())
-		if exists && !allows(&src, w) && !c.leftOut(src.Key) {
+		consents, _ := c.state.Consents(src.Key, w)
+		if exists && !consents && !c.leftOut(src.Key) {
 			asks, sources[entry] = append(asks, entry), src
 		}
 	}
@@ -78,7 +75,7 @@ func (c *Controller) askOwners(w *workload.Workload, named []policy.NamedSource,
 		src := sources[entry]
 		ask, again := c.mayAsk(src.Key, w.Key.Namespace)
 		if ask {
-			c.report.Notify(notice.AskedFor(&src, w.Key.Namespace))
+			c.report.Notify(notice.AskedFor(&src, w, c.opts.ReferenceGrants))
 		} else if !again.IsZero() {
 			next.due[entry] = again
 			if left := again.Sub(now); wait == 0 || left < wait {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -25,6 +26,8 @@ type consentHistory struct {
 	// value and allow are what the ConfigMap has; exists reports whether it is there.
 	value, allow string
 	exists       bool
+	// granted is whether a ReferenceGrant allows it, if grants count.
+	granted, grants bool
 	// since is the value that the Pods have, if the ConfigMap counts since an earlier rest.
 	since  string
 	counts bool
@@ -32,6 +35,22 @@ type consentHistory struct {
 }
 
 var foreignCA = types.NamespacedName{Namespace: "infra", Name: "ca"}
+
+// grant is one write of a user. Watched reports whether the controller sees it.
+func (h *consentHistory) grant(watched bool) {
+	h.wait()
+	h.granted = !h.granted
+	h.story = append(h.story, fmt.Sprintf("granted %t, watched %t", h.granted, watched))
+	if watched {
+		h.stage.granted(h.granted)
+	}
+}
+
+// wait lets the clocks of the API and of the controller go on.
+func (h *consentHistory) wait() {
+	h.server.Advance(3 * time.Second)
+	h.clock.SetTime(h.server.Now())
+}
 
 // user is one write of a user. Watched reports whether the controller sees it.
 func (h *consentHistory) user(watched bool) {
@@ -44,8 +63,7 @@ func (h *consentHistory) user(watched bool) {
 		h.exists = !h.exists
 	}
 	h.story = append(h.story, fmt.Sprintf("value %s, allow %q, exists %t, watched %t", h.value, h.allow, h.exists, watched))
-	h.server.Advance(3 * time.Second)
-	h.clock.SetTime(h.server.Now())
+	h.wait()
 	if !h.exists {
 		if h.server.Delete("configmaps", foreignCA) == nil && watched {
 			h.configMaps().del(foreignCA, fmt.Sprint(h.server.Version()))
@@ -70,6 +88,14 @@ func (h *consentHistory) write(watched bool) {
 func (h *consentHistory) restart() {
 	h.story = append(h.story, "restart")
 	h.stage = h.restarted()
+	if h.grants {
+		h.withGrants()
+		var all []*unstructured.Unstructured
+		if h.granted {
+			all = append(all, h.newGrant("g", "shop"))
+		}
+		h.listedGrants(all...)
+	}
 	named := map[types.NamespacedName]struct{}{inShop("web"): {}}
 	if obj, err := h.server.Get("configmaps", foreignCA); err == nil {
 		h.configMaps().put(obj, false)
@@ -83,7 +109,7 @@ func (h *consentHistory) rest() {
 	before := h.marked
 	h.play(30 * time.Second)
 	rolls := h.marked - before
-	allowed := h.exists && (h.allow == "shop" || h.allow == "bank, sh*")
+	allowed := h.exists && (h.granted || h.allow == "shop" || h.allow == "bank, sh*")
 	want := 0
 	if allowed && h.counts && h.since != h.value {
 		want = 1
@@ -106,8 +132,7 @@ func (h *consentHistory) rest() {
 	}
 }
 
-func playConsent(t *testing.T, seed uint64) (rollouts int) {
-	h := &consentHistory{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 77)), value: "0", exists: true}
+func (h *consentHistory) playConsent(seed uint64) (rollouts int) {
 	h.story = append(h.story, fmt.Sprintf("seed %d", seed))
 	h.acting.Store(true)
 	h.oldPods = true
@@ -119,10 +144,21 @@ func playConsent(t *testing.T, seed uint64) (rollouts int) {
 	for range 20 {
 		switch h.rand.IntN(6) {
 		case 0:
+			// The oracle does not know the order of data and consent that are written meanwhile.
+			write := h.user
+			if h.grants && (h.granted && !h.counts || h.rand.IntN(2) == 0) {
+				write = h.grant
+			}
 			for range h.rand.IntN(4) {
-				h.user(false)
+				write(false)
 			}
 			h.restart()
+		case 2:
+			if h.grants {
+				h.grant(true)
+			} else {
+				h.user(true)
+			}
 		case 1:
 			h.edit("web", fmt.Sprint(h.rand.Int())) // one of its own, which rolls the workload
 			h.play(30 * time.Second)
@@ -143,7 +179,8 @@ func TestHistoriesOfConsent(t *testing.T) {
 	}
 	rollouts := 0
 	for seed := range histories {
-		rollouts += playConsent(t, seed)
+		h := &consentHistory{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 77)), value: "0", exists: true}
+		rollouts += h.playConsent(seed)
 	}
 	t.Logf("%d rollouts in %d histories", rollouts, histories)
 	if rollouts < int(histories) {

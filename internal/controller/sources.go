@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,7 +41,7 @@ func (c *Controller) sourceFeeds() []feed {
 			feeds = append(feeds, c.feed(watched, c.sources(k, ns)))
 		}
 	}
-	return append(feeds, c.trustBundleFeeds()...)
+	return slices.Concat(feeds, c.trustBundleFeeds(), c.grantFeeds())
 }
 
 func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *handler {

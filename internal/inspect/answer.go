@@ -131,6 +131,10 @@ type Source struct {
 	Ignored bool
 	// Outside reports whether the source is in another namespace that the controller does not watch.
 	Outside bool
+	// Grants is why no ReferenceGrant allows it, or why that is unknown; empty if they do not count.
+	// Ungranted reports whether it is unknown.
+	Grants    string
+	Ungranted bool
 	// Match reports whether the source has the match annotation.
 	Match            bool
 	Content          Content
@@ -197,6 +201,9 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 		}
 	}
 	st.Unite()
+	if o.grants != nil {
+		st.SetGrants(o.grants.sets, o.grants.known)
+	}
 	return &Evaluation{objects: o, state: st, pods: pods, now: now, fleets: map[FleetKey]*gate.Fleet{}}
 }
 

@@ -58,9 +58,10 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Sou
 	ref, _ := w.Reference(key)
 	s.Uses = ref.Uses
 	src, there := e.objects.source(key.In(w.Key.Namespace))
+	granted := e.consents(key.In(w.Key.Namespace), w, &src)
 	s.Verdict = w.Judge(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
 	if seen := key.In(w.Key.Namespace); seen.IsForeign() {
-		if !e.foreignSource(&s, seen) {
+		if !e.foreignSource(&s, seen, granted) {
 			return s
 		}
 		src.Key = seen

@@ -90,10 +90,14 @@ func (v *View) again(ctx context.Context, c *Cluster, f *follower, ns string) {
 	named := f.objects.foreignKeys()
 	f.mu.RUnlock()
 	known, found, err := c.readForeign(ctx, named)
+	granted, unread := c.readGrants(ctx, f.objects, named)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
 		f.objects.putForeign(known, found)
+	}
+	if unread == nil {
+		f.objects.putGrants(granted)
 	}
 	f.objects.keepNamespaces(read)
 	f.objects.settings.sign = heard.sign

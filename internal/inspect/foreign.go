@@ -88,6 +88,7 @@ func (c *Cluster) addForeign(ctx context.Context, o *Objects) error {
 	known, found, err := c.readForeign(ctx, o.foreignKeys())
 	if err == nil {
 		o.putForeign(known, found)
+		err = c.addGrants(ctx, o)
 	}
 	return err
 }
@@ -105,7 +106,8 @@ func (o *Objects) putForeign(known foreign, found []runtime.Object) {
 
 // foreignSource adds to a source of another namespace what is known of it. It returns false if nothing
 // else counts: a source that does not exist is shown like one that does not allow the workload.
-func (e *Evaluation) foreignSource(s *Source, key source.Key) bool {
+// Granted reports whether the ReferenceGrants of its namespace are known.
+func (e *Evaluation) foreignSource(s *Source, key source.Key, granted bool) bool {
 	origin, consents := key.Origin(), s.Verdict.Rule != policy.RuleNoConsent
 	// The labels of a namespace show only to workloads that one of its sources allows.
 	s.Outside = e.objects.unwatched(origin.Namespace) && (consents || e.objects.leavesOut(origin.Namespace) != rules.NotSelected)
@@ -113,6 +115,9 @@ func (e *Evaluation) foreignSource(s *Source, key source.Key) bool {
 		s.Unread = !e.objects.foreign[origin] && !s.Ignored && !s.Outside
 		_, asked := e.objects.foreign[origin]
 		s.Unasked = s.Unread && !asked && len(e.objects.foreign) == mostForeign
+	}
+	if !consents && !s.Outside && !s.Ignored {
+		e.aboutGrants(s, origin.Namespace, granted)
 	}
 	return consents
 }
@@ -128,9 +133,9 @@ func whyForeignNot(s *Source, w workload.Key) string {
 		return "the controller does not watch namespace " + key.Origin().Namespace
 	case s.Unasked:
 		return fmt.Sprintf("it was not read, because the workloads of namespace %s name more than %d sources of other namespaces", w.Namespace, mostForeign)
-	case s.Unread:
+	case s.Unread && !s.Ungranted:
 		return fmt.Sprintf("you may not list %ss in namespace %s", key.Kind, key.Origin().Namespace)
 	default:
-		return ""
+		return s.Grants
 	}
 }

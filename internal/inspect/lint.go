@@ -156,7 +156,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		rolled = rolled || src.Verdict.Concerned && !src.Ignored
 		if src.Verdict.Rule == policy.RuleNoConsent {
 			_, there := e.objects.source(src.Key.In(key.Namespace))
-			unknown := src.Unread || manifests && !there
+			unknown := src.Unread || manifests && (!there || src.Grants != "") // in other manifests
 			rolled = rolled || unknown
 			say(unknown, "%s, which it names: %s", src.Key, x.whyNot(src))
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/grant"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -38,6 +39,8 @@ type Objects struct {
 	// scope is the namespace that was read, empty for all, and foreign has what workloads name outside.
 	scope   string
 	foreign foreign
+	// grants are the ReferenceGrants; nil if they do not count.
+	grants *grants
 	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are objects that could not be decoded.
@@ -52,12 +55,16 @@ type Objects struct {
 
 // NewObjects returns an empty set, to be filled with the settings of a controller.
 func NewObjects(s *Settings) *Objects {
-	return &Objects{
+	o := &Objects{
 		settings:  s,
 		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
 		namespaces: map[string]*rules.Namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
 		places: map[string]*place{}, mistyped: map[string][]mistyped{},
 	}
+	if s.Rules.ReferenceGrants {
+		o.grants = &grants{sets: map[string]*grant.Set{}, known: []string{""}}
+	}
+	return o
 }
 
 // Put adds an object of any kind that matters here, and ignores others.
@@ -74,7 +81,7 @@ func (o *Objects) Put(obj runtime.Object) {
 			o.putWorkload(obj)
 		}
 	default:
-		if !o.putSource(obj) {
+		if !o.putSource(obj) && !o.putGrant(obj) {
 			o.putWorkload(obj)
 		}
 	}

@@ -23,6 +23,8 @@ type Plan struct {
 	Absent bool
 	// allows reports whether workloads of other namespaces may name it.
 	allows bool
+	// grants reports whether ReferenceGrants count for it.
+	grants bool
 	// Rolled are the workloads that a change would roll, or notify a receiver of. Left are the
 	// workloads that use or name the source and that a change would not roll.
 	Rolled, Left []Planned
@@ -69,6 +71,7 @@ func (o *Objects) plan(ns string, key source.Key, pods Pods, now time.Time) *Pla
 	src, there := o.source(key)
 	e := o.Evaluate(pods, now)
 	p.allows = src.Annotations.AllowFrom.Any()
+	p.grants = o.settings.Rules.ReferenceGrants && (key.Kind == source.ConfigMap || key.Kind == source.Secret)
 	p.Absent = !there && !e.unread(key.Kind)
 	for at, w := range o.all(ns) {
 		if at.Namespace == ns && w.TemplateOwner == nil && !w.Deleting {
@@ -197,6 +200,9 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	if p.allows {
 		page.paragraph(fmt.Sprintf("Workloads of other namespaces may name it, too (%s).", annotations.AllowFromKey))
+	}
+	if p.grants {
+		page.paragraph("Workloads of other namespaces that a ReferenceGrant allows may name it, too.")
 	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)

@@ -77,7 +77,7 @@ func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.W
 	var there []kubeapi.Watched
 	for _, watched := range all {
 		if watched.Custom {
-			is, err := c.Custom.Serves(ctx, watched.Resource.GroupVersion())
+			is, err := c.serves(ctx, watched)
 			if err != nil {
 				return all
 			}
@@ -88,6 +88,16 @@ func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.W
 		there = append(there, watched)
 	}
 	return there
+}
+
+// serves reports whether the API server serves the group in one of the versions of a resource.
+func (c *Cluster) serves(ctx context.Context, watched kubeapi.Watched) (is bool, err error) {
+	for _, version := range watched.Versions() {
+		if is, err = c.Custom.Serves(ctx, version.GroupVersion()); is || err != nil {
+			break
+		}
+	}
+	return is, err
 }
 
 // exists returns an error if the namespace does not exist, because its lists are empty, too. If

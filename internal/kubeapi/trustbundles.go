@@ -43,4 +43,4 @@ func readTrustBundle(obj runtime.Object, _ digest.Key, names annotations.Names) 
 }
 
 // TrustBundleVersions are the versions in which the API server may serve ClusterTrustBundles.
-func TrustBundleVersions() []schema.GroupVersionResource { return trustBundles().Resource.versions() }
+func TrustBundleVersions() []schema.GroupVersionResource { return trustBundles().Resource.Versions() }

@@ -17,7 +17,8 @@ import (
 // Versions of a kind share their resource versions.
 type versioned []intake.Opener
 
-func (w Watched) versions() []schema.GroupVersionResource {
+// Versions are all versions in which the API server may serve it, the newest first.
+func (w Watched) Versions() []schema.GroupVersionResource {
 	all := []schema.GroupVersionResource{w.Resource}
 	for _, older := range w.Older {
 		all = append(all, w.Resource.GroupResource().WithVersion(older))
@@ -27,7 +28,7 @@ func (w Watched) versions() []schema.GroupVersionResource {
 
 func inVersions(w Watched, c Client) versioned {
 	var all versioned
-	for _, version := range w.versions() {
+	for _, version := range w.Versions() {
 		one := w
 		one.Resource, one.Older = version, nil
 		all = append(all, served{one, c})

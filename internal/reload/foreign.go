@@ -16,6 +16,43 @@ func (s *SourceSeen) Allow(version uint64, before annotations.AllowFrom) {
 	s.Allowed = s.Allowed.with(version, before)
 }
 
+// GrantChange is a version in which ReferenceGrants began or ceased to allow a workload a source.
+type GrantChange struct {
+	Version uint64
+	// Before is what they did until then.
+	Before bool
+}
+
+// Grant adds the consent of ReferenceGrants to that of the source, for the workloads of a namespace.
+// Own is what the source itself allows now, and granted what the ReferenceGrants do.
+func (s *SourceSeen) Grant(namespace string, own annotations.AllowFrom, changes []GrantChange, granted bool) {
+	var versions []uint64
+	for _, step := range s.Allowed.all() {
+		versions = append(versions, step.version)
+	}
+	for _, step := range changes {
+		versions = append(versions, step.Version)
+	}
+	slices.Sort(versions)
+	before := func(version uint64) bool {
+		is, granted := own, granted
+		if i := slices.IndexFunc(s.Allowed.all(), func(c change[annotations.AllowFrom]) bool { return c.version >= version }); i >= 0 {
+			is = s.Allowed.steps[i].before
+		}
+		if i := slices.IndexFunc(changes, func(c GrantChange) bool { return c.Version >= version }); i >= 0 {
+			granted = changes[i].Before
+		}
+		return granted || is.Has(namespace)
+	}
+	var merged *Changes[annotations.AllowFrom]
+	for _, version := range slices.Compact(versions) {
+		if !before(version) && before(version+1) { // only the begin of consent matters
+			merged = merged.with(version, annotations.AllowFrom{})
+		}
+	}
+	s.Allowed = merged
+}
+
 // allowedIn is the version in which a source of another namespace began to allow the workload; 0 if
 // it did before, or if no watch has shown the change.
 func (f *Facts) allowedIn(c *Concern) uint64 {

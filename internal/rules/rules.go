@@ -63,6 +63,8 @@ type Settings struct {
 	IgnoredSources []source.Kind
 	// TrustBundles reports whether ClusterTrustBundles are read.
 	TrustBundles bool
+	// ReferenceGrants reports whether ReferenceGrants allow sources of other namespaces, too.
+	ReferenceGrants bool
 	// Namespaces are watched; none means all. NamespacesToIgnore are excluded if all others are
 	// watched.
 	Namespaces, NamespacesToIgnore []string

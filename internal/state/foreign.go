@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/source"
@@ -17,7 +18,7 @@ func foreignOf(w *workload.Workload) []source.LocalKey {
 func (x *index) withForeign(w *workloadRecord, found []gathered) []gathered {
 	for _, key := range w.links.foreign {
 		if src, ok := x.source(key.In(w.Key.Namespace)); ok {
-			found = append(found, gathered{src, w.away[key]})
+			found = append(found, gathered{sourceRecord: src, away: w.away[key]})
 		}
 	}
 	return found
@@ -36,16 +37,5 @@ func (r *sourceRecord) seenBy(w workload.Key) *sourceRecord {
 
 // namingFrom returns the workloads of other namespaces that name sources of a namespace.
 func (x *index) namingFrom(namespace string) []workload.Key {
-	var found []workload.Key
-	for src, workloads := range x.bySource {
-		if src.Namespace != namespace {
-			continue
-		}
-		for w := range workloads {
-			if w.Namespace != namespace {
-				found = append(found, w)
-			}
-		}
-	}
-	return found
+	return slices.Collect(maps.Keys(x.naming[namespace]))
 }

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/grant"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 )
@@ -24,6 +27,8 @@ type walk struct {
 	// content and allowed are what the source has; exists reports whether it is there.
 	content         int
 	allowed, exists bool
+	// granted is whether a ReferenceGrant allows it, if grants count.
+	granted, grants bool
 	away            bool
 	ledger          string
 	// has is the data that the Pods have, and adopted whether the ledger has the source.
@@ -58,7 +63,16 @@ func (w *walk) put(live bool) {
 
 // step is one write of a user.
 func (w *walk) step() {
-	switch n := w.r.IntN(10); {
+	n := w.r.IntN(10)
+	if w.grants && n%2 == 1 {
+		w.granted = !w.granted
+		w.say("granted %t", w.granted)
+		if !w.away {
+			w.putGrant(live)
+		}
+		return
+	}
+	switch {
 	case n < 4 && w.exists:
 		w.content = w.r.IntN(4)
 		w.say("data %d", w.content)
@@ -78,10 +92,35 @@ func (w *walk) step() {
 func (w *walk) restart() {
 	w.say("restart")
 	w.s, w.away = New(false), false
-	w.putWorkload(inASnap)
+	steps := []func(){func() { w.putWorkload(inASnap) }, func() {
+		w.version++
+		if w.exists {
+			w.s.PutSource(w.src(), inASnap)
+		}
+	}}
+	if w.grants {
+		w.s.ReadGrants()
+		steps = append(steps, func() { w.putGrant(inASnap) })
+		w.r.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+	}
+	for _, step := range steps {
+		step()
+	}
+}
+
+// putGrant brings the ReferenceGrant, or that there is none.
+func (w *walk) putGrant(live bool) {
 	w.version++
-	if w.exists {
-		w.s.PutSource(w.src(), inASnap)
+	name, named := types.NamespacedName{Namespace: "infra", Name: "g"}, map[types.NamespacedName]struct{}{}
+	var g *grant.Grant
+	if w.granted {
+		g, named[name] = grantOf("shop", "cm", uint32(w.version)), struct{}{}
+	}
+	if live || w.granted {
+		w.s.PutGrant(name, g, uint64(w.version), live)
+	}
+	if !live {
+		w.s.KeepGrants("", named, uint64(w.version))
 	}
 }
 
@@ -126,7 +165,7 @@ func (w *walk) decide() bool {
 // judge compares a decision with what users wrote: a reload needs consent, an entry from before, and
 // other data than the Pods have. If all of that is there, it must not be missing.
 func (w *walk) judge(reloads bool) {
-	counts := w.exists && w.allowed
+	counts := w.exists && (w.allowed || w.granted)
 	changed := counts && w.adopted && w.has != w.content
 	if reloads != changed {
 		w.Fatalf("reloaded %t, want %t, after %s", reloads, changed, strings.Join(w.story, ", "))
@@ -141,16 +180,25 @@ func (w *walk) judge(reloads bool) {
 	}
 }
 
-func TestRandomConsent(t *testing.T) {
+func TestRandomConsent(t *testing.T) { randomConsent(t, false) }
+
+func TestRandomConsentWithGrants(t *testing.T) { randomConsent(t, true) }
+
+func randomConsent(t *testing.T, grants bool) {
+	t.Helper()
 	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	reloads := 0
 	for seed := range uint64(2000) {
-		w := &walk{T: t, r: rand.New(rand.NewPCG(seed, 1)), s: New(false), key: key, version: 10, exists: true}
+		w := &walk{T: t, r: rand.New(rand.NewPCG(seed, 1)), s: New(false), key: key, version: 10, exists: true, grants: grants}
 		w.say("seed %d", seed)
 		w.putWorkload(inASnap)
+		if grants {
+			w.s.ReadGrants()
+			w.putGrant(inASnap)
+		}
 		w.put(inASnap)
 		w.judge(w.decide())
 		for range 30 {

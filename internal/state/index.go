@@ -100,6 +100,8 @@ type index struct {
 	// trying are, by namespace, the workloads that any source may concern. Those that sources without
 	// a namespace may concern, too, are below the empty name.
 	trying map[string]keys
+	// naming are, by namespace, the workloads of other ones that name its sources.
+	naming map[string]keys
 	// unions are the unions of bundles that workloads reference, and bundles are the existing bundles,
 	// both by signer.
 	unions  map[string]map[source.LocalKey]*union
@@ -115,6 +117,7 @@ func newIndex() index {
 	return index{
 		bySource:   map[source.Key]keys{},
 		trying:     map[string]keys{},
+		naming:     map[string]keys{},
 		unions:     map[string]map[source.LocalKey]*union{},
 		bundles:    map[string]map[source.LocalKey]*sourceRecord{},
 		sources:    map[string]map[source.LocalKey]*sourceRecord{},
@@ -130,6 +133,9 @@ func (x *index) link(w workload.Key, l links) {
 	if l.cluster {
 		add(x.trying, "", w)
 	}
+	for _, key := range l.foreign {
+		add(x.naming, key.In(w.Namespace).Origin().Namespace, w)
+	}
 	x.linkUnions(w, l.unions)
 }
 
@@ -140,6 +146,9 @@ func (x *index) unlink(w workload.Key, l links) {
 	}
 	if l.cluster {
 		drop(x.trying, "", w)
+	}
+	for _, key := range l.foreign {
+		drop(x.naming, key.In(w.Namespace).Origin().Namespace, w)
 	}
 	for _, key := range l.unions {
 		if u, ok := x.union(key); ok {
@@ -235,7 +244,7 @@ func (x *index) sourcesFor(w *workloadRecord) []gathered {
 		found := make([]gathered, 0, len(w.links.exact))
 		for _, key := range w.links.exact {
 			if src, ok := x.source(key.In(w.Key.Namespace)); ok {
-				found = append(found, gathered{src, w.away[key]})
+				found = append(found, gathered{sourceRecord: src, away: w.away[key]})
 			}
 		}
 		return x.withForeign(w, found)
@@ -243,12 +252,12 @@ func (x *index) sourcesFor(w *workloadRecord) []gathered {
 	there := x.sources[w.Key.Namespace]
 	found := make([]gathered, 0, len(there))
 	for key, src := range there {
-		found = append(found, gathered{src, w.away[key]})
+		found = append(found, gathered{sourceRecord: src, away: w.away[key]})
 	}
 	if w.links.cluster {
 		for _, ref := range w.References {
 			if src, ok := x.source(ref.Key.In("")); ok && ref.Key.Kind.ClusterScoped() {
-				found = append(found, gathered{src, w.away[ref.Key]})
+				found = append(found, gathered{sourceRecord: src, away: w.away[ref.Key]})
 			}
 		}
 	}

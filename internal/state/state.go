@@ -41,6 +41,10 @@ type State struct {
 	// whether workloads may lack them, because the snapshot of the namespaces is not complete.
 	defaults        map[string]Defaults
 	defaultsPending bool
+	// granted is, by namespace, what ReferenceGrants allow; nil if they do not count. GrantsAt is the
+	// newest version for which all of them are known, by the namespace that is watched.
+	granted  map[string]*granted
+	grantsAt map[string]uint64
 	// united reports whether a snapshot of the bundles was complete once, so that they can be united.
 	united bool
 	// bundlesAt is the newest version for which all bundles are known, or 0.
@@ -85,8 +89,9 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 	}
 	for _, it := range found {
 		src := it.seenBy(key)
+		it.grants.consent(src, &f.Workload)
 		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
-		if verdict.Rule == policy.RuleUnselected {
+		if verdict.Rule == policy.RuleUnselected || verdict.Rule == policy.RuleNoConsent && it.undecided {
 			f.Unselected = append(f.Unselected, src.Key.Local()) // its entry in the ledger stays
 			continue
 		}
@@ -107,6 +112,10 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 type gathered struct {
 	*sourceRecord
 	away reload.Away
+	// grants are the ReferenceGrants of its namespace, if that is another one than the namespace of
+	// the workload. Undecided reports whether there may be others.
+	grants    *granted
+	undecided bool
 }
 
 // gather copies the input of Facts.
@@ -125,7 +134,9 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	}
 	f.Seen.Compared, f.Version = w.compared, max(s.newest, VersionOf(w.ResourceVersion))
 	f.Gone = s.departures(key.Namespace, w.links)
-	return f, s.index.sourcesFor(w), true
+	found := s.index.sourcesFor(w)
+	s.withGrants(&f, w.links.foreign, found)
+	return f, found, true
 }
 
 // departures are the deleted sources that may have concerned a workload.

@@ -46,8 +46,10 @@ func deployment(name, refersTo string, version int, ann ...string) workload.Work
 			LocalObjectReference: corev1.LocalObjectReference{Name: refersTo},
 		}}}
 	}
-	return workload.New(workload.Kind{Name: "Deployment"}, meta, nil,
+	w := workload.New(workload.Kind{Name: "Deployment"}, meta, nil,
 		&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, annotations.DefaultNames())
+	w.APIVersion = "apps/v1"
+	return w
 }
 
 const (

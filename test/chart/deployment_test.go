@@ -195,6 +195,7 @@ func TestArguments(t *testing.T) {
 		"a receiver":                           {"reloader: {webhookUrl: 'https://example.com/x?a=1,2'}", []string{"--webhook-url=https://example.com/x?a=1,2"}},
 		"trust bundles":                        {"reloader: {enableClusterTrustBundles: true}", []string{"--enable-cluster-trust-bundles"}},
 		"trust bundles that no Role can grant": {"reloader: {enableClusterTrustBundles: true, watchGlobally: false}", nil},
+		"grants of the Gateway API":            {"reloader: {enableReferenceGrants: true}", []string{"--enable-reference-grants"}},
 		"the CSI driver":                       {"reloader: {enableCSIIntegration: true}", []string{"--enable-csi-integration"}},
 		"quiet period":                         {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
 		"no quiet period":                      {"reloader: {settle: '0'}", []string{"--settle=0"}},

@@ -42,6 +42,9 @@ var withCSI = slices.Insert(slices.Clone(watchRules), 4, rbacv1.PolicyRule{
 	APIGroups: []string{"secrets-store.csi.x-k8s.io"}, Resources: []string{"secretproviderclasses", "secretproviderclasspodstatuses"}, Verbs: []string{"list", "watch"},
 })
 
+// grantRule is the rule for ReferenceGrants there.
+var grantRule = rbacv1.PolicyRule{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"referencegrants"}, Verbs: []string{"list", "watch"}}
+
 var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
@@ -132,6 +135,13 @@ func TestPermissionsFollowWhatIsWatched(t *testing.T) {
 		}, ownBound},
 		"its own namespace, with the CSI driver": {"reloader: {watchGlobally: false, enableCSIIntegration: true}", map[string][]rbacv1.PolicyRule{
 			"Role/ops/prod-reroll-role": withCSI, "Role/ops/prod-reroll-key-role": keyRules,
+		}, ownBound},
+		"all namespaces, with ReferenceGrants": {"reloader: {enableReferenceGrants: true}", map[string][]rbacv1.PolicyRule{
+			"ClusterRole/prod-reroll-role":  slices.Insert(slices.Clone(globalRules), 4, grantRule),
+			"Role/ops/prod-reroll-key-role": keyRules,
+		}, everywhereBound},
+		"its own namespace, with ReferenceGrants": {"reloader: {watchGlobally: false, enableReferenceGrants: true}", map[string][]rbacv1.PolicyRule{
+			"Role/ops/prod-reroll-role": slices.Insert(slices.Clone(watchRules), 4, grantRule), "Role/ops/prod-reroll-key-role": keyRules,
 		}, ownBound},
 		"all namespaces, with trust bundles": {"reloader: {enableClusterTrustBundles: true}", map[string][]rbacv1.PolicyRule{
 			"ClusterRole/prod-reroll-role":  withTrustBundles,

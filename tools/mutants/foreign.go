@@ -165,7 +165,7 @@ func ofOtherNamespaces() []mutation {
 		{
 			what: "other namespaces: the labels of a namespace show to everybody",
 			file: "internal/controller/foreign.go",
-			from: "exists && allows(&src, w) && c.leftOut(src.Key):", to: "exists && c.leftOut(src.Key):",
+			from: "consents && c.leftOut(key.Origin()):", to: "c.leftOut(key.Origin()):",
 			in: controller, tests: "^TestTheLabelsOfANamespaceShowToNobodyElse$",
 		},
 		{

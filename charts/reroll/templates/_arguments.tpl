@@ -13,6 +13,9 @@
 {{- if and $reloader.enableClusterTrustBundles (not (include "reroll.scope" .)) }}
 - --enable-cluster-trust-bundles
 {{- end }}
+{{- if $reloader.enableReferenceGrants }}
+- --enable-reference-grants
+{{- end }}
 {{- with $reloader.webhookUrl }}
 - {{ printf "--webhook-url=%s" . | quote }}
 {{- end }}

@@ -198,6 +198,12 @@ What the annotations are called here. The controller takes blanks around a key a
   resources: [secretproviderclasses, secretproviderclasspodstatuses]
   verbs: [list, watch]
 {{- end }}
+{{- if .Values.reloader.enableReferenceGrants }}
+# ReferenceGrants: which workloads may name sources of a namespace.
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [referencegrants]
+  verbs: [list, watch]
+{{- end }}
 # Pods of a workload: Reroll checks their age if nothing else shows it, and tracks the rollout after a reload.
 - apiGroups: [""]
   resources: [pods]

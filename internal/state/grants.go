@@ -1,0 +1,289 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/grant"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// granted is what ReferenceGrants allow in one namespace. It is never changed. Nil allows nothing.
+type granted struct {
+	set *grant.Set
+	// steps are the latest changes after the first snapshot.
+	steps []grantStep
+}
+
+type grantStep struct {
+	version uint64
+	before  *grant.Set
+	// listed reports whether a snapshot has shown the change, which was made in that version or later.
+	listed bool
+}
+
+// maxGrantSteps is more than the ReferenceGrants that are written within a settle period. It bounds
+// what users of a namespace can let Reroll store and compare.
+const maxGrantSteps = 32
+
+// ReadGrants lets ReferenceGrants count. Until a snapshot of them is complete, nothing is decided
+// about sources of other namespaces that do not allow a workload themselves.
+func (s *State) ReadGrants() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.granted, s.grantsAt = map[string]*granted{}, map[string]uint64{}
+}
+
+// SetGrants replaces all ReferenceGrants, by namespace. Known reports whether all of a namespace are
+// known: by its name, or by the empty one for all namespaces.
+func (s *State) SetGrants(all map[string]*grant.Set, known []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, at := s.granted, s.grantsAt
+	s.granted, s.grantsAt = map[string]*granted{}, map[string]uint64{}
+	for namespace, set := range all {
+		s.granted[namespace] = &granted{set: set}
+	}
+	for _, namespace := range known {
+		s.grantsAt[namespace] = 0
+	}
+	for namespace, naming := range s.index.naming {
+		_, knew := at[s.watchedGrants(namespace)]
+		_, knows := s.grantsAt[s.watchedGrants(namespace)]
+		if knew == knows && before[namespace].all().Equal(s.granted[namespace].all()) {
+			continue
+		}
+		for key := range naming {
+			s.noteChange(key)
+		}
+	}
+}
+
+// watchedGrants is the namespace with which the ReferenceGrants of another one are watched.
+func (s *State) watchedGrants(namespace string) string {
+	if _, all := s.grantsAt[""]; all {
+		return ""
+	}
+	return namespace
+}
+
+// PutGrant stores a ReferenceGrant; nil for one that does not exist or allows no source. It returns
+// the workloads that it concerns, and whether there are too many in its namespace.
+func (s *State) PutGrant(name types.NamespacedName, g *grant.Grant, version uint64, live bool) (concerned []workload.Key, crowded bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.granted[name.Namespace].all()
+	before := known.Get(name.Name)
+	if before.Equal(g) {
+		return nil, false // what was written earlier still holds
+	}
+	next, excess := known.With(name.Name, g)
+	s.putGrants(name.Namespace, next, version, live)
+	return s.concernedBy(name.Namespace, before, g, excess), excess != nil
+}
+
+// putGrants also records the change. A snapshot after a gap shows only that it was made since the
+// newest known version.
+func (s *State) putGrants(namespace string, next *grant.Set, version uint64, live bool) {
+	watched := s.watchedGrants(namespace)
+	at, known := s.grantsAt[watched]
+	if live && known {
+		s.grantsAt[watched] = max(at, version)
+	} else {
+		version = at + 1
+	}
+	now := &granted{set: next}
+	if before := s.granted[namespace]; before != nil {
+		now.steps = before.steps
+	}
+	if known && !s.noHistory {
+		steps := append(slices.Clone(now.steps), grantStep{version, s.granted[namespace].all(), !live})
+		now.steps = steps[max(0, len(steps)-maxGrantSteps):]
+	}
+	if s.granted[namespace] = now; next == nil && len(s.index.naming[namespace]) == 0 {
+		delete(s.granted, namespace)
+	}
+}
+
+// concernedBy returns the workloads that one of these ReferenceGrants allows a source.
+func (s *State) concernedBy(namespace string, grants ...*grant.Grant) (concerned []workload.Key) {
+	for key := range s.index.naming[namespace] {
+		w := s.workloads[key]
+		from := grant.Of(&w.Workload)
+		if slices.ContainsFunc(w.links.foreign, func(local source.LocalKey) bool {
+			origin := local.In(key.Namespace).Origin()
+			return origin.Namespace == namespace && slices.ContainsFunc(grants, func(g *grant.Grant) bool { return g.Allows(from, origin.Local()) })
+		}) {
+			s.noteChange(key)
+			concerned = append(concerned, key)
+		}
+	}
+	return concerned
+}
+
+// KeepGrants removes the ReferenceGrants that a complete snapshot of a namespace, or of all, did not
+// contain. It returns the workloads that they concern.
+func (s *State) KeepGrants(watched string, named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keepGrants(watched, named, version)
+}
+
+// NoGrants records that the API server does not serve ReferenceGrants: one that comes later is newer
+// than all that is known.
+func (s *State) NoGrants(watched string) []workload.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keepGrants(watched, nil, max(s.grantsAt[watched], s.newest))
+}
+
+func (s *State) keepGrants(watched string, named map[types.NamespacedName]struct{}, version uint64) (concerned []workload.Key) {
+	for namespace, of := range s.granted {
+		if watched != "" && namespace != watched {
+			continue
+		}
+		for _, name := range of.all().Names() {
+			if _, there := named[types.NamespacedName{Namespace: namespace, Name: name}]; there {
+				continue
+			}
+			known := s.granted[namespace].all()
+			gone := known.Get(name)
+			next, _ := known.With(name, nil)
+			s.putGrants(namespace, next, 0, false)
+			concerned = append(concerned, s.concernedBy(namespace, gone)...)
+		}
+	}
+	if _, known := s.grantsAt[watched]; !known {
+		for namespace := range s.index.naming {
+			if watched == "" || namespace == watched {
+				concerned = append(concerned, s.index.namingFrom(namespace)...)
+			}
+		}
+		s.firstGrants(watched)
+	}
+	s.grantsAt[watched] = version
+	return concerned
+}
+
+// firstGrants records that the ReferenceGrants of a first snapshot may have been created at any time.
+func (s *State) firstGrants(watched string) {
+	for namespace, of := range s.granted {
+		if (watched == "" || namespace == watched) && !s.noHistory {
+			s.granted[namespace] = &granted{of.set, []grantStep{{version: 1, listed: true}}}
+		}
+	}
+}
+
+func (g *granted) all() *grant.Set {
+	if g == nil {
+		return nil
+	}
+	return g.set
+}
+
+// at returns the ReferenceGrants of an earlier version.
+func (g *granted) at(version uint64) *grant.Set {
+	if g == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(g.steps, func(step grantStep) bool { return step.version > version }); i >= 0 {
+		return g.steps[i].before
+	}
+	return g.set
+}
+
+// grantsOf returns the ReferenceGrants of a namespace, and whether all of them are known. It is nil
+// if they do not count.
+func (s *State) grantsOf(namespace string) (g *granted, known bool) {
+	if s.granted == nil {
+		return nil, true
+	}
+	_, known = s.grantsAt[s.watchedGrants(namespace)]
+	return s.granted[namespace], known
+}
+
+// consent adds what ReferenceGrants allow to a source of another namespace, as the workload sees it.
+func (g *granted) consent(src *sourceRecord, w *workload.Workload) {
+	if g == nil {
+		return
+	}
+	from, origin, namespace := grant.Of(w), src.Key.Origin().Local(), w.Key.Namespace
+	since, allows := g.set.Allows(from, origin)
+	own := src.Annotations.AllowFrom
+	var changes []reload.GrantChange
+	for _, step := range g.steps {
+		_, before := step.before.Allows(from, origin)
+		version := step.version
+		if step.listed && version == g.steps[len(g.steps)-1].version && g.createdAfter(src, from) {
+			version = max(version, src.seen.Content+1)
+		}
+		changes = append(changes, reload.GrantChange{Version: version, Before: before})
+	}
+	src.seen.Grant(namespace, own, changes, allows)
+	switch {
+	case allows && own.Has(namespace):
+		src.AllowedAt = grant.Earlier(src.AllowedAt, since)
+	case allows:
+		src.Annotations.AllowFrom, src.AllowedAt = annotations.AllowOnly(namespace), since
+	}
+}
+
+// createdAfter reports whether all ReferenceGrants that allow a source were created after its data was
+// written. The clocks of two API servers may differ by seconds.
+func (g *granted) createdAfter(src *sourceRecord, from grant.From) bool {
+	created := g.set.NotBefore(from, src.Key.Origin().Local())
+	shown := created != 0 && src.seen.Content != 0 && !src.seen.Timeless && !src.DataTime.IsZero()
+	return shown && src.DataTime.Add(source.StartLag).Before(time.Unix(int64(created), 0))
+}
+
+// withGrants adds the ReferenceGrants to the sources of other namespaces that a workload names. If
+// they are not known, the entries of the sources that need them stay in the ledger, whether the
+// sources exist or not. Of a deleted source, the consent at its deletion counts.
+func (s *State) withGrants(f *reload.Facts, foreign []source.LocalKey, found []gathered) {
+	if s.granted == nil {
+		return
+	}
+	w, exist := &f.Workload, map[source.LocalKey]bool{}
+	for i := range found {
+		it := &found[i]
+		if seen := it.Key.SeenFrom(w.Key.Namespace); seen != it.Key {
+			g, known := s.grantsOf(it.Key.Namespace)
+			it.grants, it.undecided = g, !known
+			exist[seen.Local()] = true
+		}
+	}
+	for _, local := range foreign {
+		origin := local.In(w.Key.Namespace).Origin()
+		g, known := s.grantsOf(origin.Namespace)
+		gone, departed := f.Gone[local]
+		_, allows := g.at(gone.Version).Allows(grant.Of(w), origin.Local())
+		allowed := departed && gone.Source.Annotations.AllowFrom.Has(w.Key.Namespace)
+		switch {
+		case exist[local], allowed:
+		case departed && allows:
+			gone.Source.Annotations.AllowFrom = annotations.AllowOnly(w.Key.Namespace)
+			f.Gone[local] = gone
+		case !known:
+			f.Unselected = append(f.Unselected, local)
+		}
+	}
+}
+
+// Consents reports whether a source of another namespace, if it exists, allows a workload, itself or
+// by a ReferenceGrant. It is not known while ReferenceGrants are not.
+func (s *State) Consents(origin source.Key, w *workload.Workload) (consents, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	src, exists := s.index.source(origin)
+	if exists && src.Annotations.AllowFrom.Has(w.Key.Namespace) {
+		return true, true
+	}
+	g, known := s.grantsOf(origin.Namespace)
+	_, allows := g.all().Allows(grant.Of(w), origin.Local())
+	return exists && allows, known || allows
+}

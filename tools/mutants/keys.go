@@ -1,5 +1,8 @@
 package main
 
+// keyHistories are the histories that draw which keys count.
+const keyHistories = "^TestHistoriesOfKeys$"
+
 // keys are mutations of which keys of a source count.
 func keys() []mutation {
 	const (
@@ -20,6 +23,12 @@ func keys() []mutation {
 			file: history,
 			from: "		if changes.count(keys) {", to: "		if keys == nil {",
 			in: controller, tests: unused,
+		},
+		{
+			what: "keys: random histories do not find a lost change of a key that counts",
+			file: history,
+			from: "		if changes.count(keys) {", to: "		if keys == nil {",
+			in: controller, tests: keyHistories,
 		},
 		{
 			what: "keys: each key that changed is compared with a list of one",

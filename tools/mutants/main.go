@@ -73,7 +73,7 @@ func run(ctx context.Context, only string) (survived int, err error) {
 // unbroken holds that the histories are green without a mutation: otherwise each of them seems to
 // be noticed.
 func unbroken(ctx context.Context, only string) error {
-	for _, tests := range []string{histories, classHistories} {
+	for _, tests := range []string{histories, classHistories, keyHistories} {
 		most := 0
 		for _, m := range mutations() {
 			if strings.Contains(m.what, only) && m.tests == tests {

@@ -72,6 +72,8 @@ type presence struct {
 	enough, gone func()
 	// still is called with each answer as long as the objects count as deleted; nil for nothing.
 	still func()
+	// barred is called with each answer that reading is not permitted; nil for nothing.
+	barred func()
 
 	mu    sync.Mutex
 	is    availability
@@ -122,7 +124,9 @@ func (p *presence) answered(err error) {
 	case apierrors.IsNotFound(err):
 		p.is = absent
 	case apierrors.IsForbidden(err):
-		p.is = forbidden
+		if p.is = forbidden; p.barred != nil {
+			p.barred()
+		}
 	default:
 		return // the error does not show whether the kind is served
 	}

@@ -42,6 +42,7 @@ func (c *Controller) grantFeeds() []feed {
 			verbs: "list, watch", without: "so " + withoutGrants,
 		}
 		f := c.watchWherePresent(c.feed(watched, h), h, p)
+		p.barred = func() { c.enqueueAll(c.state.ForgetGrants(ns), false) }
 		p.still = func() { c.enqueueAll(c.state.NoGrants(ns), false) }
 		feeds = append(feeds, f)
 	}

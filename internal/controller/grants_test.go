@@ -234,3 +234,30 @@ func TestHistoriesOfConsentWithGrants(t *testing.T) {
 		t.Errorf("only %d rollouts: the histories show little", rollouts)
 	}
 }
+
+// Nobody sees that the ReferenceGrant is deleted.
+func TestWithoutPermissionNoReferenceGrantCounts(t *testing.T) {
+	s := newStage(t).withGrants()
+	s.acting.Store(true)
+	s.oldPods = true
+	s.add("web", true, "")
+	s.elsewhere("infra", "ca", "1", "")
+	s.names("web", "infra/ca")
+	f := s.grantFeeds()[0]
+	answeredGrants(f, nil)
+	s.listedGrants(s.newGrant("g", "shop"))
+	s.play(time.Minute)
+	before := s.marked
+	answeredGrants(f, apierrors.NewForbidden(kubeapi.ReferenceGrants("").Resource.GroupResource(), "", errors.New("no")))
+	s.elsewhere("infra", "ca", "2", "")
+	s.play(time.Minute)
+	if s.marked != before {
+		t.Errorf("%d rollouts", s.marked-before)
+	}
+	answeredGrants(f, nil)
+	s.listedGrants(s.newGrant("g", "shop"))
+	s.play(time.Minute)
+	if s.marked != before+1 {
+		t.Errorf("%d rollouts since the permission is back, want 1", s.marked-before)
+	}
+}

@@ -73,6 +73,9 @@ func (s *Set) Allows(from From, src source.LocalKey) (since uint32, allows bool)
 	return since, allows
 }
 
+// Any reports whether any of the ReferenceGrants is like that.
+func (s *Set) Any(is func(*Grant) bool) bool { return s != nil && slices.ContainsFunc(s.grants, is) }
+
 // NotBefore returns a time before which none of the ReferenceGrants that allow a source existed; 0 if
 // none is known.
 func (s *Set) NotBefore(from From, src source.LocalKey) (earliest uint32) {

@@ -194,7 +194,7 @@ func (f *Facts) beforeCover(c *Concern, base base) bool {
 // was created, or was deleted. SameCount reports that none can have been created or deleted alone.
 func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	switch {
-	case f.Seen.Compared && !c.wasAway(), f.recreated(c):
+	case f.Seen.Compared && !c.wasAway(), f.recreated(c) && !workload.Optional(c.Uses):
 		return recorded // the watch would have shown a change
 	case f.Seen.Compared:
 		return f.compared(c, base)

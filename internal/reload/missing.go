@@ -136,7 +136,8 @@ func namesByKind[V any](sources map[source.LocalKey]V) map[source.Kind][]string 
 func (f *Facts) former() map[source.LocalKey]bool {
 	former := map[source.LocalKey]bool{}
 	for key, left := range f.Gone {
-		if f.usedUntil(&Concern{Source: left.Source, Seen: left.Seen}, left.Version) {
+		concerned := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll).Concerned
+		if concerned && f.usedUntil(&Concern{Source: left.Source, Seen: left.Seen}, left.Version) {
 			former[key] = false
 		}
 	}

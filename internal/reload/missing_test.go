@@ -47,7 +47,11 @@ func TestEntriesOfAListThatMatchNoSource(t *testing.T) {
 			s.ledger(func(l *ledger.Ledger) {
 				l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "was-here"}] = digest.Digest{1}
 			})
-			s.f.Gone = map[source.LocalKey]Departure{{Kind: source.ConfigMap, Name: "left"}: {Version: 20}}
+			s.f.Gone = map[source.LocalKey]Departure{}
+			for _, name := range []string{"left", "unrelated"} {
+				key := source.LocalKey{Kind: source.ConfigMap, Name: name}
+				s.f.Gone[key] = Departure{Version: 20, Source: source.Source{Key: key.In("shop")}}
+			}
 			s.f.Spared = []source.LocalKey{{Kind: source.ConfigMap, Name: "spared"}, {Kind: source.Secret, Name: "only-a-secret"}}
 			s.f.Unselected = []source.LocalKey{{Kind: source.ConfigMap, Name: "unselected"}}
 			if got := strings.ReplaceAll(s.missing(), "ConfigMap ", ""); got != want.missing {
@@ -135,5 +139,16 @@ func TestMissingSourcesKeepTheirOrder(t *testing.T) {
 	s := web().annotated(map[string]string{annotations.DefaultNames().ConfigMap: "b, a", annotations.DefaultNames().Secret: "sec"})
 	if first, second := s.f.Missing(), s.f.Missing(); !slices.Equal(first, second) || !first[0].Referenced {
 		t.Errorf("%v, then %v", first, second)
+	}
+}
+
+func TestWhatADeletedSourceHides(t *testing.T) {
+	s := web().cm("one", 60).annotated(map[string]string{annotations.Sources: "plugins=grafna"}).ledger(nil)
+	s.f.Concerns = nil
+	key := source.LocalKey{Kind: source.ConfigMap, Name: "unrelated"}
+	s.f.Gone = map[source.LocalKey]Departure{key: {Version: 20, Source: source.Source{Key: key.In("shop"), Annotations: source.Annotations{Labels: source.LabelsOf(map[string]string{"plugins": "loki"})}}}}
+	s.ledger(func(l *ledger.Ledger) { l.Entries = nil })
+	if unmatched := s.f.Unmatched(); len(unmatched) != 1 {
+		t.Errorf("unmatched are %v", unmatched)
 	}
 }

@@ -1,6 +1,29 @@
 package reload
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// aggregated gives the workload a ledger with one digest for all ConfigMaps, and a template from after
+// the deletion.
+func (s *situation) aggregated(optional bool) *situation {
+	s.f.Seen.Template, s.f.Seen.Compared = 120, true
+	c := &s.f.Concerns[0]
+	c.Away = Away{Version: 130, Noted: true}
+	if optional {
+		c.Away.Version = 110
+		c.Uses = []workload.Use{{How: workload.UseEnvFrom, Container: "app", Optional: true}}
+	}
+	return s.ledger(func(l *ledger.Ledger) {
+		l.Entries = map[source.LocalKey]digest.Digest{}
+		l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Count: 1, Digest: digestOf("x")}}
+	})
+}
 
 // ConfigMap cm had other data when it was deleted at 110. It was created again at 130, with data that
 // no ledger has.
@@ -25,6 +48,8 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		"it was edited since": {again().with(func(f *Facts) {
 			f.Seen.Template, f.Concerns[0].Seen.Content = 120, 135
 		}), Reload},
+		"its ledger has one digest, and Pods were started without it": {again().aggregated(false), Record},
+		"its ledger has one digest, and Pods do without it":           {again().aggregated(true), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Decide(tc.when.f); got.Action != tc.want {

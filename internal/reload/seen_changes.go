@@ -29,6 +29,9 @@ func (c *Changes[T]) all() []change[T] {
 	return c.steps
 }
 
+// Len is how many changes are kept.
+func (c *Changes[T]) Len() int { return len(c.all()) }
+
 // latest returns the version of the latest change that is wanted; 0 without one.
 func (c *Changes[T]) latest(wanted func(before T) bool) uint64 {
 	for _, step := range slices.Backward(c.all()) {

@@ -21,8 +21,15 @@ type deletedSources struct {
 	weight int
 }
 
-// weightOf grows with the memory of a source.
-func weightOf(src *sourceRecord) int { return 1 + len(src.Keys)/16 }
+// weightOf grows with the memory of a source. What its labels and annotations said earlier may take
+// some KiB each.
+func weightOf(src *sourceRecord) int {
+	weight := 1 + len(src.Keys)/16 + 16*(src.seen.Relabeled.Len()+src.seen.Allowed.Len())
+	if src.keys != nil {
+		weight += 64
+	}
+	return weight
+}
 
 func (d *deletedSources) get(key source.Key) (sourceRecord, bool) {
 	src, ok := d.in[key.Namespace][key.Local()]

@@ -76,6 +76,22 @@ func TestDeletedSourcesAreBounded(t *testing.T) {
 	}
 }
 
+// What labels and annotations said earlier is kept beside a source.
+func TestDeletedSourcesThatSaidMuchAreFewer(t *testing.T) {
+	s := New(false)
+	for n := range mostGone {
+		for change := range 4 {
+			src := configMapIn("shop", fmt.Sprintf("app-%d", n), 10*n+change+1)
+			src.Annotations.Labels = source.LabelsOf(map[string]string{"n": fmt.Sprint(change)})
+			s.PutSource(src, live)
+		}
+		s.DeleteSource(configMapIn("shop", fmt.Sprintf("app-%d", n), 0).Key, reload.Departure{Version: uint64(10*n) + 9})
+	}
+	if n := len(s.gone.in["shop"]); n > mostGone/16 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
 func TestALargeDeletedSourceIsKeptAlone(t *testing.T) {
 	s := New(false)
 	large := configMapIn("shop", "large", 2)

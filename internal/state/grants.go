@@ -27,9 +27,9 @@ type grantStep struct {
 	listed bool
 }
 
-// maxGrantSteps is more than the ReferenceGrants that are written within a settle period. It bounds
-// what users of a namespace can let Reroll store and compare.
-const maxGrantSteps = 32
+// maxGrantSteps is more than all ReferenceGrants of a namespace. It bounds what its users can let
+// Reroll store and compare.
+const maxGrantSteps = grant.Most + 28
 
 // ReadGrants lets ReferenceGrants count. Until a snapshot of them is complete, nothing is decided
 // about sources of other namespaces that do not allow a workload themselves.
@@ -76,15 +76,19 @@ func (s *State) watchedGrants(namespace string) string {
 // the workloads that it concerns, and whether there are too many in its namespace.
 func (s *State) PutGrant(name types.NamespacedName, g *grant.Grant, version uint64, live bool) (concerned []workload.Key, crowded bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	known := s.granted[name.Namespace].all()
 	before := known.Get(name.Name)
 	if before.Equal(g) {
+		s.mu.Unlock()
 		return nil, false // what was written earlier still holds
 	}
 	next, excess := known.With(name.Name, g)
-	s.putGrants(name.Namespace, next, version, live)
-	return s.concernedBy(name.Namespace, before, g, excess), excess != nil
+	if !next.Equal(known) {
+		s.putGrants(name.Namespace, next, version, live)
+	}
+	naming := s.namesIn(name.Namespace)
+	s.mu.Unlock()
+	return s.concernedBy([]regranted{{name.Namespace, naming, []*grant.Grant{before, g, excess}}}), excess != nil
 }
 
 // putGrants also records the change. A snapshot after a gap shows only that it was made since the
@@ -110,18 +114,49 @@ func (s *State) putGrants(namespace string, next *grant.Set, version uint64, liv
 	}
 }
 
-// concernedBy returns the workloads that one of these ReferenceGrants allows a source.
-func (s *State) concernedBy(namespace string, grants ...*grant.Grant) (concerned []workload.Key) {
+// regranted are ReferenceGrants that have changed, with the workloads that name sources of their
+// namespace.
+type regranted struct {
+	namespace string
+	naming    []naming
+	grants    []*grant.Grant
+}
+
+// naming is a workload with the sources of other namespaces that it names.
+type naming struct {
+	key     workload.Key
+	from    grant.From
+	sources []source.LocalKey
+}
+
+// namesIn returns the workloads that name sources of a namespace. They are matched without the lock,
+// because tenants control their number.
+func (s *State) namesIn(namespace string) []naming {
+	all := make([]naming, 0, len(s.index.naming[namespace]))
 	for key := range s.index.naming[namespace] {
 		w := s.workloads[key]
-		from := grant.Of(&w.Workload)
-		if slices.ContainsFunc(w.links.foreign, func(local source.LocalKey) bool {
-			origin := local.In(key.Namespace).Origin()
-			return origin.Namespace == namespace && slices.ContainsFunc(grants, func(g *grant.Grant) bool { return g.Allows(from, origin.Local()) })
-		}) {
-			s.noteChange(key)
-			concerned = append(concerned, key)
+		all = append(all, naming{key, grant.Of(&w.Workload), w.links.foreign})
+	}
+	return all
+}
+
+// concernedBy returns the workloads that one of the changed ReferenceGrants allows a source. Callers
+// do not hold the lock.
+func (s *State) concernedBy(changed []regranted) (concerned []workload.Key) {
+	for _, c := range changed {
+		for _, n := range c.naming {
+			if slices.ContainsFunc(n.sources, func(local source.LocalKey) bool {
+				origin := local.In(n.key.Namespace).Origin()
+				return origin.Namespace == c.namespace && slices.ContainsFunc(c.grants, func(g *grant.Grant) bool { return g.Allows(n.from, origin.Local()) })
+			}) {
+				concerned = append(concerned, n.key)
+			}
 		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range concerned {
+		s.noteChange(key)
 	}
 	return concerned
 }
@@ -129,45 +164,65 @@ func (s *State) concernedBy(namespace string, grants ...*grant.Grant) (concerned
 // KeepGrants removes the ReferenceGrants that a complete snapshot of a namespace, or of all, did not
 // contain. It returns the workloads that they concern.
 func (s *State) KeepGrants(watched string, named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.keepGrants(watched, named, version)
+	return s.keepGrants(watched, named, func() uint64 { return version })
 }
 
 // NoGrants records that the API server does not serve ReferenceGrants: one that comes later is newer
 // than all that is known.
 func (s *State) NoGrants(watched string) []workload.Key {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.keepGrants(watched, nil, max(s.grantsAt[watched], s.newest))
+	return s.keepGrants(watched, nil, func() uint64 { return max(s.grantsAt[watched], s.newest) })
 }
 
-func (s *State) keepGrants(watched string, named map[types.NamespacedName]struct{}, version uint64) (concerned []workload.Key) {
+func (s *State) keepGrants(watched string, named map[types.NamespacedName]struct{}, version func() uint64) []workload.Key {
+	s.mu.Lock()
+	var changed []regranted
 	for namespace, of := range s.granted {
 		if watched != "" && namespace != watched {
 			continue
 		}
+		var gone []*grant.Grant
+		next := of.all()
 		for _, name := range of.all().Names() {
-			if _, there := named[types.NamespacedName{Namespace: namespace, Name: name}]; there {
-				continue
+			if _, there := named[types.NamespacedName{Namespace: namespace, Name: name}]; !there {
+				gone = append(gone, next.Get(name))
+				next, _ = next.With(name, nil)
 			}
-			known := s.granted[namespace].all()
-			gone := known.Get(name)
-			next, _ := known.With(name, nil)
+		}
+		if len(gone) > 0 {
 			s.putGrants(namespace, next, 0, false)
-			concerned = append(concerned, s.concernedBy(namespace, gone)...)
+			changed = append(changed, regranted{namespace, s.namesIn(namespace), gone})
 		}
 	}
+	var first []workload.Key
 	if _, known := s.grantsAt[watched]; !known {
-		for namespace := range s.index.naming {
-			if watched == "" || namespace == watched {
-				concerned = append(concerned, s.index.namingFrom(namespace)...)
-			}
-		}
+		first = s.namingWatched(watched)
 		s.firstGrants(watched)
 	}
-	s.grantsAt[watched] = version
-	return concerned
+	s.grantsAt[watched] = version()
+	s.mu.Unlock()
+	return append(first, s.concernedBy(changed)...)
+}
+
+// ForgetGrants records that ReferenceGrants may not be read any more, so that it is unknown what they
+// allow. It returns the workloads that name sources of other namespaces.
+func (s *State) ForgetGrants(watched string) []workload.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.grantsAt[watched]; !known {
+		return nil
+	}
+	delete(s.grantsAt, watched)
+	return s.namingWatched(watched)
+}
+
+// namingWatched returns the workloads that name sources of a namespace, or of any other one.
+func (s *State) namingWatched(watched string) (found []workload.Key) {
+	for namespace := range s.index.naming {
+		if watched == "" || namespace == watched {
+			found = append(found, s.index.namingFrom(namespace)...)
+		}
+	}
+	return found
 }
 
 // firstGrants records that the ReferenceGrants of a first snapshot may have been created at any time.
@@ -203,8 +258,10 @@ func (s *State) grantsOf(namespace string) (g *granted, known bool) {
 	if s.granted == nil {
 		return nil, true
 	}
-	_, known = s.grantsAt[s.watchedGrants(namespace)]
-	return s.granted[namespace], known
+	if _, known = s.grantsAt[s.watchedGrants(namespace)]; !known {
+		return nil, false
+	}
+	return s.granted[namespace], true
 }
 
 // consent adds what ReferenceGrants allow to a source of another namespace, as the workload sees it.
@@ -214,10 +271,19 @@ func (g *granted) consent(src *sourceRecord, w *workload.Workload) {
 	}
 	from, origin, namespace := grant.Of(w), src.Key.Origin().Local(), w.Key.Namespace
 	since, allows := g.set.Allows(from, origin)
+	judged := map[*grant.Grant]bool{} // most of them are part of all versions
+	allowed := func(one *grant.Grant) bool {
+		is, ok := judged[one]
+		if !ok {
+			is = one.Allows(from, origin)
+			judged[one] = is
+		}
+		return is
+	}
 	own := src.Annotations.AllowFrom
 	var changes []reload.GrantChange
 	for _, step := range g.steps {
-		_, before := step.before.Allows(from, origin)
+		before := step.before.Any(allowed)
 		version := step.version
 		if step.listed && version == g.steps[len(g.steps)-1].version && g.createdAfter(src, from) {
 			version = max(version, src.seen.Content+1)
@@ -261,11 +327,9 @@ func (s *State) withGrants(f *reload.Facts, foreign []source.LocalKey, found []g
 		origin := local.In(w.Key.Namespace).Origin()
 		g, known := s.grantsOf(origin.Namespace)
 		gone, departed := f.Gone[local]
-		_, allows := g.at(gone.Version).Allows(grant.Of(w), origin.Local())
-		allowed := departed && gone.Source.Annotations.AllowFrom.Has(w.Key.Namespace)
 		switch {
-		case exist[local], allowed:
-		case departed && allows:
+		case exist[local], departed && gone.Source.Annotations.AllowFrom.Has(w.Key.Namespace):
+		case departed && g.at(gone.Version).Any(func(one *grant.Grant) bool { return one.Allows(grant.Of(w), origin.Local()) }):
 			gone.Source.Annotations.AllowFrom = annotations.AllowOnly(w.Key.Namespace)
 			f.Gone[local] = gone
 		case !known:

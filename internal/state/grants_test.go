@@ -307,3 +307,22 @@ func TestKindsThatShareAPrefixAreNotMixedUp(t *testing.T) {
 		t.Error("a kind of another group is allowed")
 	}
 }
+
+// Giving consent rolls nothing, however many other ReferenceGrants follow before the decision.
+func TestManyReferenceGrantsHideNoConsent(t *testing.T) {
+	s := New(false)
+	s.ReadGrants()
+	s.PutWorkload(deployment("web", "", 2, byName, "infra/cm"), live)
+	s.PutSource(foreignCM("cm", "one", 3, ""), live)
+	s.KeepGrants("", nil, 4)
+	s.PutSource(foreignCM("cm", "two", 5, ""), live)
+	s.PutGrant(types.NamespacedName{Namespace: "infra", Name: "a"}, grantOf("shop", "cm", 10), 10, live)
+	for i := range 2 * grant.Most {
+		name := types.NamespacedName{Namespace: "infra", Name: fmt.Sprintf("b%03d", i)}
+		s.PutGrant(name, grantOf("bank", "cm", 20), uint64(20+i), live)
+	}
+	f, _ := s.Facts(webKey())
+	if d := reload.Decide(f); d.Action == reload.Reload {
+		t.Errorf("decided to %s: %s", d.Action, d.Why)
+	}
+}

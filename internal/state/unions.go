@@ -63,11 +63,16 @@ func (s *State) follow(unions []source.LocalKey, since uint64) {
 		}
 		// Its bundles were there before. So it is as if a snapshot had brought it, and not created.
 		src, newest, exists := s.bundlesOf(u)
+		changed := s.bundlesChanged[u.Signer]
 		if !exists {
+			if changed > since { // its last bundle may have left
+				gone := sourceRecord{Source: source.Source{Key: key.In("")}, departure: &reload.Departure{Version: changed}}
+				s.gone.keep(gone)
+			}
 			continue
 		}
 		seen := reload.SourceSeen{Version: s.unitedAt(newest)}
-		if changed := s.bundlesChanged[u.Signer]; changed > since {
+		if changed > since {
 			// The watch of bundles is ahead of that of workloads. Which union has changed is not known
 			// any more.
 			seen.Content, seen.Edited = changed, true

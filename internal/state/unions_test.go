@@ -262,6 +262,19 @@ func TestAUnionThatChangedBeforeItsWorkloadArrived(t *testing.T) {
 	}
 }
 
+func TestAUnionWhoseLastBundleLeftBeforeItsWorkloadArrived(t *testing.T) {
+	s := New(false)
+	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+	s.KeepBundles(map[types.NamespacedName]struct{}{{Name: "a"}: {}}, 2)
+	s.DeleteSource(bundleOf("a", "", "", 0).Key, reload.Departure{Version: 12})
+	s.PutWorkload(trusting("shop", "web", "", "live", 10, false), live)
+	s.PutSource(bundleOf("a", "y", "live", 20), live)
+	f, _ := s.Facts(key("shop", "web"))
+	if len(f.Concerns) != 1 || !f.Concerns[0].Seen.Edited || f.Concerns[0].Seen.Content != 20 {
+		t.Errorf("got %+v", f.Concerns)
+	}
+}
+
 func TestADeletedUnionIsForgottenWithTheLastWorkloadThatReferencesIt(t *testing.T) {
 	s := New(false)
 	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,11 +27,11 @@ func grantOfPage(t *testing.T, namespace string) string {
 // withGrants are the permissions that the controller is shipped with for ReferenceGrants.
 func withGrants(t *testing.T) func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
-		path, err := harness.ShippedManifest()
+		path, err := harness.ShippedForReferenceGrants()
 		if err != nil {
 			t.Fatal(err)
 		}
-		role, err := harness.ReadClusterRole(filepath.Join(filepath.Dir(path), "reroll-reference-grants.yaml"))
+		role, err := harness.ReadClusterRole(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,6 +65,12 @@ func ShippedForTrustBundles() (string, error) {
 	return filepath.Join(root, "deploy", "reroll-trust-bundles.yaml"), err
 }
 
+// ShippedForReferenceGrants is the one for all namespaces of a cluster with ReferenceGrants.
+func ShippedForReferenceGrants() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-reference-grants.yaml"), err
+}
+
 // ShippedManifests are the paths of all of them, those for all namespaces too.
 func ShippedManifests() ([]string, error) {
 	root, err := repositoryRoot()

@@ -34,8 +34,8 @@ func TestComesAndGoes(t *testing.T) {
 	})
 }
 
-// The API server has to be asked for lists here. The controller of the first scenario watches all
-// namespaces, so the other one starts later.
+// The API server has to be asked for lists here. The controllers of the first scenarios watch all
+// namespaces, so the others start later.
 func TestWithoutStreamedLists(t *testing.T) {
 	t.Parallel()
 	flags, err := cluster.WithoutStreamedLists()
@@ -44,6 +44,9 @@ func TestWithoutStreamedLists(t *testing.T) {
 	}
 	on := stage.OfTest(t, shared.Binary, flags...)
 	t.Run("AllNamespaces", func(t *testing.T) { testAllNamespaces(t, on) })
+	t.Run("ReferenceGrants", func(t *testing.T) {
+		settingOn(t, on, harness.ShippedForReferenceGrants, harness.ReadRendered).run(t, "grants")
+	})
 	t.Run("CSIComesAndGoes", func(t *testing.T) {
 		settingOn(t, on, harness.ShippedForCSI, harness.ReadManifest).run(t, "csi/come-and-go")
 	})

@@ -41,6 +41,18 @@ func missing() []mutation {
 			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
 		},
 		{
+			what: "missing: a source without which Pods start is never created, if one digest stands for all",
+			file: "internal/reload/compare.go",
+			from: "f.recreated(c) && !workload.Optional(c.Uses):", to: "f.recreated(c):",
+			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
+		},
+		{
+			what: "missing: any deleted source hides that an expression matches none",
+			file: predicate,
+			from: "		if concerned && f.usedUntil(", to: "		if f.usedUntil(",
+			in: core, tests: "^TestWhatADeletedSourceHides$",
+		},
+		{
 			what: "missing: deleted sources are kept without bound",
 			file: "internal/state/deleted_sources.go",
 			from: "d.weight > mostGone && ", to: "false && ",
@@ -49,7 +61,7 @@ func missing() []mutation {
 		{
 			what: "missing: each deleted source weighs the same",
 			file: "internal/state/deleted_sources.go",
-			from: "return 1 + len(src.Keys)/16", to: "return 1 + 0*len(src.Keys)",
+			from: "weight := 1 + len(src.Keys)/16", to: "weight := 1 + 0*len(src.Keys)",
 			in: known, tests: "^TestDeletedSourcesAreBounded$",
 		},
 	}

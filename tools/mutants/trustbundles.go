@@ -43,6 +43,12 @@ func trustBundles() []mutation {
 			in: known, tests: "^TestAUnionThatChangedBeforeItsWorkloadArrived$",
 		},
 		{
+			what: "bundles: a last bundle that left before the workload arrived is forgotten",
+			file: unions,
+			from: "			if changed > since { // its", to: "			if false { // its",
+			in: known, tests: "^TestAUnionWhoseLastBundleLeftBeforeItsWorkloadArrived$",
+		},
+		{
 			what: "bundles: a deleted union is kept for workloads that never had it",
 			file: unions,
 			from: "			s.gone.drop(key.In(\"\")) // no Pod has its data any more\n", to: "",

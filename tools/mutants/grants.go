@@ -81,13 +81,13 @@ func grants() []mutation {
 		{
 			what: "grants: each one queues all who name sources of its namespace",
 			file: kept,
-			from: "slices.ContainsFunc(grants, func(g *grant.Grant) bool { return g.Allows(from, origin.Local()) })", to: "from.Kind != \"\"",
+			from: "slices.ContainsFunc(c.grants, func(g *grant.Grant) bool { return g.Allows(n.from, origin.Local()) })", to: "n.from.Kind != \"\"",
 			in: known, tests: inState,
 		},
 		{
 			what: "grants: a removed one that no snapshot has stays",
 			file: kept,
-			from: "			next, _ := known.With(name, nil)\n", to: "			next := known\n",
+			from: "				next, _ = next.With(name, nil)\n", to: "",
 			in: known, tests: inState,
 		},
 		{
@@ -117,13 +117,13 @@ func grants() []mutation {
 		{
 			what: "grants: of a deleted source, the consent of now counts",
 			file: kept,
-			from: "g.at(gone.Version).Allows", to: "g.all().Allows",
+			from: "g.at(gone.Version).Any", to: "g.all().Any",
 			in: known, tests: inState,
 		},
 		{
 			what: "grants: those who wait for the first snapshot are forgotten",
 			file: kept,
-			from: "	if _, known := s.grantsAt[watched]; !known {\n", to: "	if _, known := s.grantsAt[watched]; !known && watched != \"\" {\n",
+			from: "	if _, known := s.grantsAt[watched]; !known {\n		first", to: "	if _, known := s.grantsAt[watched]; !known && watched != \"\" {\n		first",
 			in: controller, tests: "^TestNothingIsSaidOfConsentBeforeGrantsAreKnown$",
 		},
 		{

@@ -49,7 +49,7 @@ func missing() []mutation {
 		{
 			what: "missing: any deleted source hides that an expression matches none",
 			file: predicate,
-			from: "		if concerned && f.usedUntil(", to: "		if f.usedUntil(",
+			from: "		if concerned && f.usedUntil(", to: "		if (concerned || true) && f.usedUntil(",
 			in: core, tests: "^TestWhatADeletedSourceHides$",
 		},
 		{

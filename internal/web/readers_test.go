@@ -82,6 +82,14 @@ func TestAReaderOfOneNamespaceSeesThatOne(t *testing.T) {
 	has(t, get(t, server, "/workload?ns=shop&kind=Deployment&name=web", http.StatusOK), "Deployment shop/web is opted in", "!"+withheld)
 }
 
+func TestAWorkloadShowsSourcesOfOtherNamespacesByThePermissionThere(t *testing.T) {
+	cluster := clusterOf(t, "", deployment("shop", "web", `configmap.reloader.stakater.com/reload: "infra/ca"`, "configMap/settings")+configMap("shop", "settings", "1", "")+
+		configMap("infra", "ca", "1", `reroll.dev/allow-from: "shop"`))
+	path := "/workload?ns=shop&kind=Deployment&name=web"
+	has(t, get(t, serve(t, readerOf("shop"), cluster), path, http.StatusOK), "1 source you may not read")
+	has(t, get(t, serve(t, append(readerOf("shop"), readerOf("infra")...), cluster), path, http.StatusOK), "!source you may not read", "infra/ca")
+}
+
 // readerOf may read everything in one namespace.
 func readerOf(namespace string) reader {
 	var all reader

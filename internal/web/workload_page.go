@@ -107,7 +107,7 @@ func shown(text string) string { return inspect.WithoutDigests(text) }
 
 func (p *workloadPage) sources(r *request, f *inspect.Facts, x *inspect.Explanation) {
 	for _, part := range x.SourceParts() {
-		if !r.sight.source(p.Key.Namespace, part.Key.Kind) {
+		if from := part.Key.In(p.Key.Namespace).Origin(); !r.sight.source(from.Namespace, from.Kind) {
 			p.HiddenSources++
 			continue
 		}

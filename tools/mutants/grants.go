@@ -3,6 +3,7 @@ package main
 // grants are mutations of what ReferenceGrants of the Gateway API allow.
 func grants() []mutation {
 	const one, set, kept, merged = "internal/grant/grant.go", "internal/grant/set.go", "internal/state/grants.go", "internal/reload/foreign.go"
+	const consent = "internal/state/grants_consent.go"
 	const pure, table = "./internal/grant", "^TestWhatAReferenceGrantAllows$"
 	const watch, inState = "internal/controller/grants.go", "Grant|Consent|TwoWatches"
 	return []mutation{
@@ -74,7 +75,7 @@ func grants() []mutation {
 		},
 		{
 			what: "grants: a source that does not exist is decided before they are known",
-			file: kept,
+			file: consent,
 			from: "			f.Unselected = append(f.Unselected, local)\n", to: "",
 			in: known, tests: inState,
 		},
@@ -110,13 +111,13 @@ func grants() []mutation {
 		},
 		{
 			what: "grants: one that is younger than the data is not",
-			file: kept,
+			file: consent,
 			from: "g.createdAfter(src, from) {", to: "false {",
 			in: known, tests: inState,
 		},
 		{
 			what: "grants: of a deleted source, the consent of now counts",
-			file: kept,
+			file: consent,
 			from: "g.at(gone.Version).Any", to: "g.all().Any",
 			in: known, tests: inState,
 		},

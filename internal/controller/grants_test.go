@@ -30,6 +30,15 @@ func (s *stage) withGrants() *stage {
 	return s
 }
 
+// borrows lets Deployment web, which has old Pods, name ConfigMap ca of namespace infra.
+func (s *stage) borrows() {
+	s.acting.Store(true)
+	s.oldPods = true
+	s.add("web", true, "")
+	s.elsewhere("infra", "ca", "1", "")
+	s.names("web", "infra/ca")
+}
+
 // newGrant is a ReferenceGrant of namespace infra for ConfigMap ca, with the next version of the API.
 func (s *stage) newGrant(name, namespace string) *unstructured.Unstructured {
 	s.Helper()
@@ -46,7 +55,7 @@ func (s *stage) newGrant(name, namespace string) *unstructured.Unstructured {
 	return o
 }
 
-// nextVersion is that of an object of which the API in memory knows nothing.
+// nextVersion returns a version for an object that the API in memory does not store.
 func (s *stage) nextVersion() uint64 {
 	s.Helper()
 	tick := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: fmt.Sprint("tick-", s.server.Version())}}
@@ -161,11 +170,7 @@ func TestGrantsAreWatchedWherePresent(t *testing.T) {
 			var log bytes.Buffer
 			s := newStage(t).withGrants()
 			s.log = slog.New(slog.NewTextHandler(&log, nil))
-			s.acting.Store(true)
-			s.oldPods = true
-			s.add("web", true, "")
-			s.elsewhere("infra", "ca", "1", "")
-			s.names("web", "infra/ca")
+			s.borrows()
 			f := s.grantFeeds()[0]
 			for range 3 {
 				answeredGrants(f, tc.err)
@@ -238,11 +243,7 @@ func TestHistoriesOfConsentWithGrants(t *testing.T) {
 // Nobody sees that the ReferenceGrant is deleted.
 func TestWithoutPermissionNoReferenceGrantCounts(t *testing.T) {
 	s := newStage(t).withGrants()
-	s.acting.Store(true)
-	s.oldPods = true
-	s.add("web", true, "")
-	s.elsewhere("infra", "ca", "1", "")
-	s.names("web", "infra/ca")
+	s.borrows()
 	f := s.grantFeeds()[0]
 	answeredGrants(f, nil)
 	s.listedGrants(s.newGrant("g", "shop"))

@@ -87,8 +87,8 @@ func (f *Facts) findGone(base base, t *tally) {
 	}
 }
 
-// sawLeave reports whether a watch has shown the deletion of a source, and with it the annotations and
-// labels because of which the workload may have used it.
+// sawLeave reports whether a watch has shown the deletion of a source that the workload may have used.
+// So the annotations and labels that it had are known.
 func (f *Facts) sawLeave(key source.LocalKey) bool {
 	left, seen := f.Gone[key]
 	return seen && f.referencedIn(&Concern{Source: left.Source, Seen: left.Seen}) <= left.Version

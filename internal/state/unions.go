@@ -65,9 +65,8 @@ func (s *State) follow(unions []source.LocalKey, since uint64) {
 		src, newest, exists := s.bundlesOf(u)
 		changed := s.bundlesChanged[u.Signer]
 		if !exists {
-			if changed > since { // its last bundle may have left
-				gone := sourceRecord{Source: source.Source{Key: key.In("")}, departure: &reload.Departure{Version: changed}}
-				s.gone.keep(gone)
+			if _, kept := s.gone.get(key.In("")); !kept && changed > since { // its last bundle may have left
+				s.gone.keep(sourceRecord{Source: source.Source{Key: key.In("")}, departure: &reload.Departure{Version: changed}})
 			}
 			continue
 		}

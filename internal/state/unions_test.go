@@ -275,6 +275,24 @@ func TestAUnionWhoseLastBundleLeftBeforeItsWorkloadArrived(t *testing.T) {
 	}
 }
 
+func TestADeletedUnionStaysAsItWasWhenAnotherWorkloadArrives(t *testing.T) {
+	s := New(false)
+	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+	s.KeepBundles(map[types.NamespacedName]struct{}{{Name: "a"}: {}}, 2)
+	s.PutWorkload(trusting("shop", "web", "", "live", 3, false), live)
+	s.DeleteSource(bundleOf("a", "", "", 0).Key, reload.Departure{Version: 12})
+	s.PutWorkload(trusting("bank", "app", "", "live", 10, false), live)
+	f, _ := s.Facts(key("shop", "web"))
+	for _, left := range f.Gone {
+		if left.Version != 12 || left.Source.Digest.IsZero() {
+			t.Errorf("gone is %+v", left)
+		}
+	}
+	if len(f.Gone) != 1 {
+		t.Errorf("%d are gone", len(f.Gone))
+	}
+}
+
 func TestADeletedUnionIsForgottenWithTheLastWorkloadThatReferencesIt(t *testing.T) {
 	s := New(false)
 	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)

@@ -70,8 +70,10 @@ func TestASoakByParts(t *testing.T) {
 			t.Errorf("%s: %v, must be %v", name, got, want)
 		}
 	}
-	if of := sh.limits[memoryEndsRow].values; len(of) != 1 || of[0] != 8 {
-		t.Errorf("the last part stands beside %v, must stand beside the first", of)
+	for name, want := range map[string]float64{memoryEndsRow: 30, goroutinesEndsRow: 80} {
+		if of := sh.limits[name].values; len(of) != 1 || of[0] != want {
+			t.Errorf("%s stands beside %v, must stand beside %v", name, of, want)
+		}
 	}
 	silent := sampling{taken: []sample{{RSS: 10}, {RSS: 10}}, rests: []sample{{RSS: 10}, {RSS: 10}}}
 	sh = newSheet()

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,20 +126,24 @@ const (
 
 // add adds the mean of each part of the edits, and how it stood at rest after each: what is there
 // under way follows the work and the machine, and what stays follows what was forgotten to be given
-// back. The last is held against the first, before which much is made for the first time. What a
-// peer does not tell is left out.
+// back. The last is held against the first, before which much is made for the first time, and the
+// memory against the most of the first part: just when that ended, a controller may have given back
+// all that it needs again for the next edits. What a peer does not tell is left out.
 func (s *sampling) add(sh *sheet, parts int) {
 	if parts < 2 || len(s.taken) < parts || len(s.rests) < parts {
 		return
 	}
+	atRest := s.rests[:1:1]
 	for _, of := range []struct {
 		name, unit, last string
 		value            func(sample) float64
+		limit            string
+		within           []sample
 	}{
-		{"memory", "MiB", memoryEndsRow, func(s sample) float64 { return s.RSS }},
-		{"goroutines", "", goroutinesEndsRow, func(s sample) float64 { return s.Goroutines }},
+		{"memory", "MiB", memoryEndsRow, func(s sample) float64 { return s.RSS }, "most, first part", append(atRest, s.taken[:len(s.taken)/parts]...)},
+		{"goroutines", "", goroutinesEndsRow, func(s sample) float64 { return s.Goroutines }, "at rest, first part", atRest},
 	} {
-		first, last := of.value(s.rests[0]), of.value(s.rests[parts-1])
+		last := of.value(s.rests[parts-1])
 		if last == 0 {
 			continue
 		}
@@ -149,6 +155,7 @@ func (s *sampling) add(sh *sheet, parts int) {
 			sh.add(fmt.Sprintf("%s, part %d", of.name, nth+1), of.unit, sum/float64(len(part)))
 		}
 		sh.add(of.last, of.unit, last)
-		sh.beside(of.last, "at rest, first part", first)
+		most := slices.MaxFunc(of.within, func(a, b sample) int { return cmp.Compare(of.value(a), of.value(b)) })
+		sh.beside(of.last, of.limit, of.value(most))
 	}
 }

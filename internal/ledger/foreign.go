@@ -85,6 +85,7 @@ func (l *Ledger) DropUnsigned(key digest.Key) {
 	if texts == nil || key.ID() == "" || key.HasSigned(l.Consented, consented, texts...) {
 		return
 	}
+	l.Entries, l.Gone = maps.Clone(l.Entries), maps.Clone(l.Gone) // others may read the same ledger
 	maps.DeleteFunc(l.Entries, func(key source.LocalKey, _ digest.Digest) bool { return key.IsForeign() })
 	maps.DeleteFunc(l.Gone, func(key source.LocalKey, _ struct{}) bool { return key.IsForeign() })
 }

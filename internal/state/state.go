@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -54,6 +55,8 @@ type State struct {
 	bundlesChanged map[string]uint64
 	// changed are the workloads that may have another answer; nil if nothing asks for them.
 	changed keys
+	// ledgers remembers those of workloads.
+	ledgers *ledger.Memo
 	// noHistory reports that each version of an object counts as the first one.
 	noHistory bool
 }
@@ -62,6 +65,7 @@ type State struct {
 func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll:  autoReloadAll,
+		ledgers:        new(ledger.Memo),
 		gone:           deletedSources{in: map[string]map[source.LocalKey]sourceRecord{}},
 		workloads:      map[workload.Key]*workloadRecord{},
 		templateUsers:  map[workload.Key]workload.Workload{},

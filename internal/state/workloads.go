@@ -50,6 +50,7 @@ type own struct {
 // decision changed. Live is an event of a watch without a gap since the last complete snapshot, or
 // the response to a write of ours.
 func (s *State) PutWorkload(w workload.Workload, live bool) bool {
+	w.Ledgers = s.ledgers
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,6 +61,7 @@ func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 // workload: the watch may have reported its deletion in the meantime, and would not report that
 // again.
 func (s *State) PutAnswer(w workload.Workload) {
+	w.Ledgers = s.ledgers
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 )
@@ -177,7 +178,9 @@ type Workload struct {
 
 	// LedgerText is the ledger annotation of the object, empty without one.
 	LedgerText string
-	Marks      Marks
+	// Ledgers remembers how ledgers are read; nil if each is read anew.
+	Ledgers *ledger.Memo
+	Marks   Marks
 }
 
 // New reads an object with a pod template. The result shares no memory with the template except

@@ -114,6 +114,18 @@ func ofOtherNamespaces() []mutation {
 			in: core, tests: hidden,
 		},
 		{
+			what: "other namespaces: what is dropped of a ledger is dropped for all of its readers",
+			file: "internal/ledger/foreign.go",
+			from: "	l.Entries, l.Gone = maps.Clone(l.Entries), maps.Clone(l.Gone) // others may read the same ledger\n", to: "",
+			in: "./internal/ledger", tests: "^TestLedgersOfAMemoAreNotChanged$",
+		},
+		{
+			what: "ledgers: what was read long ago stays in memory",
+			file: "internal/ledger/memo.go",
+			from: " || m.length+len(p.text) > memoLength", to: "",
+			in: "./internal/ledger", tests: "^TestAMemoForgets$",
+		},
+		{
 			what: "other namespaces: the signature of another workload counts",
 			file: "internal/ledger/foreign.go",
 			from: "	return append(texts, string(l.UID))", to: "	return texts",

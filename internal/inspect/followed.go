@@ -32,6 +32,10 @@ func NewFollowed(s *Settings) *Objects {
 	o.live = &live{state: state.NewWithoutHistory(s.Rules.AutoReloadAll), followed: true}
 	o.live.state.CountKeys(s.Rules.Keys)
 	o.live.state.TrackChanges()
+	if s.Rules.ReferenceGrants {
+		o.live.state.ReadGrants()
+		o.grants = nil // none were read
+	}
 	return o
 }
 

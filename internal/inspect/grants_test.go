@@ -157,6 +157,17 @@ func TestAFollowedClusterReplacesGrants(t *testing.T) {
 	for _, m := range objects {
 		o.Put(m.Object)
 	}
+	unknown := func(when string) {
+		x, err := o.Explain("shop", "deployment/web", "", func(string) ([]Pod, error) { return nil, nil }, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const why = "it is unknown which ReferenceGrants are in namespace infra"
+		if text := flat(x.Text(Paint{})); !strings.Contains(text, why) || strings.Contains(text, "you may not list") {
+			t.Errorf("%s: %s", when, text)
+		}
+	}
+	unknown("before they were read")
 	for _, version := range []string{"", "v1", "", "v1beta1"} {
 		want := version != ""
 		read, err := gateways(t, version, "/none").readGrants(t.Context(), o, o.foreignKeys())

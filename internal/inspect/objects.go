@@ -39,7 +39,7 @@ type Objects struct {
 	// scope is the namespace that was read, empty for all, and foreign has what workloads name outside.
 	scope   string
 	foreign foreign
-	// grants are the ReferenceGrants; nil if they do not count.
+	// grants are the ReferenceGrants; nil if they do not count, or if only the controller has read them.
 	grants *grants
 	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun

@@ -35,6 +35,7 @@ func OfController(ctl *controller.Controller, cfg *config.Config, own Own, reads
 	ctl.State().TrackChanges()
 	objects := NewObjects(settings)
 	objects.live = &live{state: ctl.State(), runs: ctl.Runs, member: ctl.Member}
+	objects.grants = nil // the controller reads them
 	v := NewView("", clk)
 	v.from = &origin{objects: objects, locked: &sync.RWMutex{}, settings: refresh, complete: ctl.Ready, cluster: reads}
 	return v

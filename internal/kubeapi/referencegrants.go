@@ -25,12 +25,16 @@ func ReferenceGrants(namespace string) Watched {
 	}
 }
 
-// ReadReferenceGrant returns what a ReferenceGrant allows; nil if it allows no source. It returns
-// false for another object.
+// ReadReferenceGrant returns what a ReferenceGrant allows; nil if it allows no source, or is being
+// deleted: whoever deletes one withdraws consent, even if a finalizer holds it. It returns false for
+// another object.
 func ReadReferenceGrant(obj runtime.Object) (g *grant.Grant, ok bool) {
 	o, is := obj.(*unstructured.Unstructured)
 	if !is || o.GetKind() != grantKind || o.GroupVersionKind().Group != ReferenceGrants("").Resource.Group {
 		return nil, false
+	}
+	if o.GetDeletionTimestamp() != nil {
+		return nil, true
 	}
 	spec, _ := o.Object["spec"].(map[string]any)
 	written := source.LastWrite(&metav1.ObjectMeta{ManagedFields: o.GetManagedFields()}, "spec")

@@ -195,7 +195,7 @@ func (s *State) keepGrants(watched string, named map[types.NamespacedName]struct
 		first = s.namingWatched(watched)
 		s.firstGrants(watched)
 	}
-	s.grantsAt[watched] = version()
+	s.grantsAt[watched] = max(s.grantsAt[watched], version()) // a snapshot may be older than the watch before it
 	s.mu.Unlock()
 	return append(first, s.concernedBy(changed)...)
 }

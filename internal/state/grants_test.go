@@ -175,6 +175,21 @@ func TestAGrantInASnapshotBeganAfterTheNewestKnownVersion(t *testing.T) {
 	}
 }
 
+// The watch was ahead of the API server that sent the snapshot.
+func TestAnOlderSnapshotOfGrantsLeavesTheNewestKnownVersion(t *testing.T) {
+	s := granting()
+	s.KeepGrants("", nil, 40)
+	s.PutGrant(inInfra("other"), grantOf("bank", "", 1), 60, live)
+	s.KeepGrants("", map[types.NamespacedName]struct{}{inInfra("other"): {}}, 50)
+	s.PutGrant(inInfra("g"), grantOf("shop", "cm", 9), 55, false)
+	_, seen := consentOf(t, s)
+	var want reload.SourceSeen
+	want.Allow(61, annotations.AllowFrom{})
+	if fmt.Sprint(*seen.Allowed) != fmt.Sprint(*want.Allowed) {
+		t.Errorf("%+v, want %+v", seen.Allowed, want.Allowed)
+	}
+}
+
 // A list that comes late shows the creation of a grant. Without that, the edit is rolled rather than lost.
 func TestAGrantThatIsYoungerThanTheDataBeganLater(t *testing.T) {
 	for about, tc := range map[string]struct {

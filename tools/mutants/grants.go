@@ -158,6 +158,24 @@ func grants() []mutation {
 			in: "./internal/inspect", tests: "^TestCommandsReadReferenceGrants$",
 		},
 		{
+			what: "grants: one that is being deleted still allows",
+			file: "internal/kubeapi/referencegrants.go",
+			from: "o.GetDeletionTimestamp() != nil", to: "o.Object == nil",
+			in: "./internal/kubeapi", tests: "^TestAReferenceGrantThatIsBeingDeletedAllowsNothing$",
+		},
+		{
+			what: "grants: after an older snapshot, what is new counts as older",
+			file: kept,
+			from: "max(s.grantsAt[watched], version())", to: "version()",
+			in: "./internal/state", tests: inState + "|Snapshot",
+		},
+		{
+			what: "grants: before they are read, a page says that none allows",
+			file: "internal/inspect/followed.go",
+			from: "		o.live.state.ReadGrants()\n", to: "",
+			in: "./internal/inspect", tests: "^TestAFollowedClusterReplacesGrants$",
+		},
+		{
 			what: "grants: commands do not count them",
 			file: "internal/inspect/answer.go",
 			from: "		st.SetGrants(o.grants.sets, o.grants.known)\n", to: "",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // Receiver is notified of changes if another program reloads the workloads.
@@ -75,62 +76,58 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 		case <-ended:
 		}
 	}()
-	for {
-		key, ok := c.notifications.Next(stop)
-		if !ok {
-			return
-		}
-		keys := append([]workload.Key{key}, c.notifications.Due(c.atOnce()-1)...)
-		c.sendMessages(writing, sending, stop, keys)
-		for _, key := range keys {
-			c.notifications.Done(key)
-		}
-	}
+	c.notifications.ServeMany(stop, c.atOnce, func(keys []workload.Key) []workqueue.Result {
+		return c.sendMessages(writing, sending, stop, keys)
+	})
 }
 
 // sendMessages notifies the receiver of workloads, and records in each ledger that the receiver
 // accepted it. After stop, nothing is sent, and acceptance is recorded as long as a message may be
 // in flight.
-func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
-	found := make([]*message, len(keys))
-	inParallel(len(keys), stop, func(i int) {
-		if t, ok := c.messageOf(sending, keys[i]); ok {
-			found[i] = &t
-		}
-	})
-	var taken, open []message
-	for _, t := range found {
-		switch {
-		case t == nil:
-		case c.wasAccepted(t):
-			taken = append(taken, *t)
+func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) []workqueue.Result {
+	all := make([]message, len(keys))
+	inParallel(len(keys), stop, func(i int) { all[i] = c.messageOf(sending, keys[i]) })
+	var taken, open []*message
+	for i := range all {
+		switch m := &all[i]; {
+		case !m.needed:
+		case c.wasAccepted(m):
+			taken = append(taken, m)
 		default:
-			open = append(open, *t)
+			open = append(open, m)
 		}
 	}
-	if len(open) > 0 && !closed(stop) {
-		notifications := make([]Notification, 0, len(open))
-		for _, t := range open {
-			notifications = append(notifications, Notification{t.facts.Workload, t.decision})
-		}
-		began := c.clock.Now() // a receiver may roll a workload before it responds
-		for i := range open {
-			open[i].sentAt = began
-		}
-		err := c.opts.Receiver.Send(sending, notifications)
-		switch {
-		case err == nil:
-			c.noteAccepted(open)
-			taken = append(taken, open...)
-		case errors.Is(err, ErrRefused) && len(open) > 1:
-			c.sendEachAlone(open)
-		default:
-			for _, t := range open {
-				c.notifications.Failed(t.facts.Workload.Key)
-			}
+	if len(open) > 0 && !closed(stop) && c.send(sending, open) {
+		taken = append(taken, open...)
+	}
+	inParallel(len(taken), sending.Done(), func(i int) { taken[i].result = c.recordAccepted(writing, taken[i]) })
+	results := make([]workqueue.Result, 0, len(all))
+	for i := range all {
+		results = append(results, all[i].result)
+	}
+	return results
+}
+
+// send sends one message about several workloads, and reports whether the receiver accepted it.
+func (c *Controller) send(ctx context.Context, open []*message) bool {
+	notifications := make([]Notification, 0, len(open))
+	began := c.clock.Now() // a receiver may roll a workload before it responds
+	for _, m := range open {
+		m.sentAt = began
+		notifications = append(notifications, Notification{m.facts.Workload, m.decision})
+	}
+	switch err := c.opts.Receiver.Send(ctx, notifications); {
+	case err == nil:
+		c.noteAccepted(open)
+		return true
+	case errors.Is(err, ErrRefused) && len(open) > 1:
+		c.sendEachAlone(open)
+	default:
+		for _, m := range open {
+			m.result = workqueue.FailedWith(nil) // the receiver reports its errors itself
 		}
 	}
-	inParallel(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
+	return false
 }
 
 // inParallel calls do for each index, notifyWorkers of them at the same time, and starts no more
@@ -171,42 +168,43 @@ func (c *Controller) atOnce() int {
 
 // sendEachAlone sends a message for each workload at once, so that one workload that the receiver
 // rejects, or a message that is too large, does not block the others.
-func (c *Controller) sendEachAlone(refused []message) {
+func (c *Controller) sendEachAlone(refused []*message) {
 	c.aloneUntil = c.clock.Now().Add(aloneFor)
 	c.log.Info("the webhook receiver rejected a message about several workloads; sending one message for each workload",
 		"workloads", len(refused), "for", aloneFor.String())
-	for _, t := range refused {
-		c.notifications.Add(t.facts.Workload.Key, 0, 0)
+	for _, m := range refused {
+		m.result = workqueue.WaitFor(0)
 	}
 }
 
 // message is a notification about a workload, its decision, and when it was sent.
 type message struct {
+	// needed reports whether there is something to notify now.
+	needed   bool
 	facts    reload.Facts
 	decision reload.Decision
 	sentAt   time.Time
+	// result is the outcome so far.
+	result workqueue.Result
 }
 
-// messageOf decides again, because the workload may have waited for long. It returns false if there
-// is nothing to notify now.
-func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
+// messageOf decides again, because the workload may have waited for long.
+func (c *Controller) messageOf(ctx context.Context, key workload.Key) message {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
-		c.notifications.ResetRetries(key)
-		return message{}, false
+		return message{result: workqueue.Finished()}
 	}
 	if !c.leads() {
-		c.notifications.Add(key, leadAgain, leadAgain)
-		return message{}, false
+		return message{result: workqueue.WaitFor(leadAgain)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err != nil || d.Action != reload.Reload {
 		c.queue.Add(key, 0, 0) // which also reports an error
-		return message{}, false
+		return message{result: workqueue.Pending()}
 	}
-	return message{facts: facts, decision: d}, true
+	return message{needed: true, facts: facts, decision: d}
 }
 
 // accepted is a message about a workload that the receiver accepted and that is not in the ledger
@@ -217,20 +215,20 @@ type accepted struct {
 	sentAt  time.Time
 }
 
-func (t *message) accepted() accepted {
-	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.sentAt}
+func (m *message) accepted() accepted {
+	return accepted{m.facts.Workload.UID, m.decision.Ledger.Content(), m.sentAt}
 }
 
 // wasAccepted also sets the time at which the message was sent.
-func (c *Controller) wasAccepted(t *message) bool {
-	known := c.recordOf(t.facts.Workload.Key).accepted
-	t.sentAt = known.sentAt
-	return known == t.accepted()
+func (c *Controller) wasAccepted(m *message) bool {
+	known := c.recordOf(m.facts.Workload.Key).accepted
+	m.sentAt = known.sentAt
+	return known == m.accepted()
 }
 
-func (c *Controller) noteAccepted(all []message) {
-	for i := range all {
-		c.with(all[i].facts.Workload.Key, func(r *record) { r.accepted = all[i].accepted() })
+func (c *Controller) noteAccepted(all []*message) {
+	for _, m := range all {
+		c.with(m.facts.Workload.Key, func(r *record) { r.accepted = m.accepted() })
 	}
 }
 
@@ -245,21 +243,18 @@ func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 }
 
 // recordAccepted writes the ledger of a workload, so that the receiver is not notified again.
-func (c *Controller) recordAccepted(ctx context.Context, t message) {
-	w := &t.facts.Workload
+func (c *Controller) recordAccepted(ctx context.Context, m *message) workqueue.Result {
+	w := &m.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	d := t.decision.Notified(w, t.sentAt)
-	err := c.write(ctx, &t.facts, d)
-	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < toleratedConflicts {
-		c.notifications.Retry(w.Key) // the watch reports a newer version, or the deletion
-		return
-	}
-	if err != nil {
-		retryIn, before := c.notifications.Failed(w.Key)
-		c.report.Failed(w, d, err, retryIn, before > 0)
-		return
+	d := m.decision.Notified(w, m.sentAt)
+	err := c.write(ctx, &m.facts, d)
+	switch {
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < toleratedConflicts:
+		return workqueue.Conflicted() // the watch reports a newer version, or the deletion
+	case err != nil:
+		return workqueue.FailedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })
 	}
 	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
-	c.notifications.ResetRetries(w.Key)
+	return workqueue.Finished()
 }

@@ -50,15 +50,18 @@ func newToldStage(t *testing.T) (*stage, *listener) {
 	return s, l
 }
 
+func (s *stage) sendDue(keys []workload.Key) {
+	for i, result := range s.sendMessages(s.Context(), s.Context(), nil, keys) {
+		s.notifications.Finish(keys[i], result)
+	}
+}
+
 // tell lets time pass, and sends the due messages.
 func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
 		if keys := s.notifications.Due(s.atOnce()); len(keys) > 0 {
-			s.sendMessages(s.Context(), s.Context(), nil, keys)
-			for _, key := range keys {
-				s.notifications.Done(key)
-			}
+			s.sendDue(keys)
 		}
 	}
 }
@@ -148,8 +151,7 @@ func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
-			s.sendMessages(s.Context(), s.Context(), nil, keys)
-			s.notifications.Done(keys[0])
+			s.sendDue(keys)
 		},
 		"the receiver rolls it each time": func(s *stage) {
 			taken(s)

@@ -38,7 +38,7 @@ func WaitFor(after time.Duration) Result { return Result{outcome: isWaiting, aft
 // Conflicted requeues the key, later each time, after a conflict with another writer.
 func Conflicted() Result { return Result{outcome: isConflicted} }
 
-// FailedWith requeues the key, later each time, and has the failure reported.
+// FailedWith requeues the key, later each time, and has the failure reported; not if report is nil.
 func FailedWith(report func(retryIn time.Duration, again bool)) Result {
 	return Result{outcome: isFailed, report: report}
 }
@@ -59,8 +59,9 @@ func (q *Queue) Finish(key workload.Key, r Result) {
 	case isConflicted:
 		q.Retry(key)
 	case isFailed:
-		retryIn, before := q.Failed(key)
-		r.report(retryIn, before > 0)
+		if retryIn, before := q.Failed(key); r.report != nil {
+			r.report(retryIn, before > 0)
+		}
 	}
 	q.Done(key)
 }
@@ -73,5 +74,20 @@ func (q *Queue) Serve(stop <-chan struct{}, work func(workload.Key) Result) {
 			return
 		}
 		q.Finish(key, work(key))
+	}
+}
+
+// ServeMany is Serve for work on all keys that are due, but at most on so many at a time. Work
+// returns the outcome of each.
+func (q *Queue) ServeMany(stop <-chan struct{}, most func() int, work func([]workload.Key) []Result) {
+	for {
+		first, ok := q.Next(stop)
+		if !ok {
+			return
+		}
+		keys := append([]workload.Key{first}, q.Due(most()-1)...)
+		for i, r := range work(keys) {
+			q.Finish(keys[i], r)
+		}
 	}
 }

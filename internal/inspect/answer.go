@@ -113,7 +113,8 @@ type Ages struct {
 	all []Pod
 }
 
-// Source is a source that the workload references or names.
+// Source is a source that the workload references or names. It has many fields because each entry of
+// a source on the pages and in the JSON comes from one.
 type Source struct {
 	Key     source.LocalKey
 	Uses    []workload.Use

@@ -13,7 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// nowPage shows what needs a user first, and then all others.
+// nowPage shows what needs a user first, and then all others. It has a field for each part of the
+// page.
 type nowPage struct {
 	Filter          filter
 	Numbers         []stateNumber

@@ -10,7 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// sourcePage shows who uses a source, and what a change of it would roll.
+// sourcePage shows who uses a source, and what a change of it would roll. It has a field for each part
+// of the page.
 type sourcePage struct {
 	Cluster string
 	Key     source.Key

@@ -31,6 +31,9 @@ that are opted in but that nothing rolls.
 Manifests (- is standard input) are checked together, without a cluster. A source that is not in them may exist in the
 cluster, so it is reported as a note. With --namespace or --all-namespaces, a cluster is checked.
 
+For manifests, the settings of the controller are unknown. Set the flags of reroll run that you use, such as
+--auto-reload-all or --enable-cluster-trust-bundles; otherwise the defaults count.
+
 Each mistake in a manifest is reported with its file and line. If a document cannot be read, the command reports that and
 continues with the next one.
 

@@ -202,7 +202,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 		}
 	}
 	st.Unite()
-	if o.grants != nil {
+	if o.grants != nil && o.settings.Rules.ReferenceGrants {
 		st.SetGrants(o.grants.sets, o.grants.known)
 	}
 	return &Evaluation{objects: o, state: st, pods: pods, now: now, fleets: map[FleetKey]*gate.Fleet{}}

@@ -16,11 +16,11 @@ import (
 // that this version does not know. They need a request of their own, because decoding drops such
 // fields. It returns nil if the user may not get the workload.
 func (c *Cluster) FieldNotes(ctx context.Context, s *Settings, w *workload.Workload) []string {
-	i := slices.IndexFunc(s.Rules.Kinds, func(k kinds.Kind) bool { return k.Name == w.Key.Kind })
-	if i < 0 {
+	kind, known := s.kindOf(w.Key)
+	if !known {
 		return nil
 	}
-	raw, err := c.JSON(ctx, s.Rules.Kinds[i], w.Key)
+	raw, err := c.JSON(ctx, kind, w.Key)
 	if err != nil {
 		return nil // without them, the output has some lines less
 	}
@@ -28,7 +28,19 @@ func (c *Cluster) FieldNotes(ctx context.Context, s *Settings, w *workload.Workl
 	if err := json.Unmarshal(raw, &obj); err != nil {
 		return nil
 	}
-	path := append(slices.Clone(s.Rules.Kinds[i].Template), "spec")
+	return fieldNotes(kind, obj)
+}
+
+func (s *Settings) kindOf(key workload.Key) (kinds.Kind, bool) {
+	i := slices.IndexFunc(s.Rules.Kinds, func(k kinds.Kind) bool { return k.Name == key.Kind })
+	if i < 0 {
+		return kinds.Kind{}, false
+	}
+	return s.Rules.Kinds[i], true
+}
+
+func fieldNotes(kind kinds.Kind, obj map[string]any) []string {
+	path := append(slices.Clone(kind.Template), "spec")
 	spec, _, _ := unstructured.NestedMap(obj, path...)
 	var notes []string
 	for _, note := range workload.FieldNotes(spec) {

@@ -32,9 +32,8 @@ func NewFollowed(s *Settings) *Objects {
 	o.live = &live{state: state.NewWithoutHistory(s.Rules.AutoReloadAll), followed: true}
 	o.live.state.CountKeys(s.Rules.Keys)
 	o.live.state.TrackChanges()
-	if s.Rules.ReferenceGrants {
+	if o.grants = nil; s.Rules.ReferenceGrants { // none were read
 		o.live.state.ReadGrants()
-		o.grants = nil // none were read
 	}
 	return o
 }

@@ -75,6 +75,17 @@ func (o *Objects) putGrant(obj runtime.Object) bool {
 	return ok
 }
 
+// mayBeGranted reports whether a ReferenceGrant of manifests allows a source, but counts only with a
+// flag that the controller may have.
+func (o *Objects) mayBeGranted(w *workload.Workload, key source.Key) bool {
+	if o.settings.Rules.ReferenceGrants || o.grants == nil || !key.IsForeign() {
+		return false
+	}
+	origin := key.Origin()
+	_, allows := o.grants.sets[origin.Namespace].Allows(grant.Of(w), origin.Local())
+	return allows
+}
+
 // addGrants reads the ReferenceGrants that count.
 func (c *Cluster) addGrants(ctx context.Context, o *Objects) error {
 	read, err := c.readGrants(ctx, o, o.foreignKeys())

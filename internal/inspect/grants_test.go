@@ -112,11 +112,12 @@ func TestLintReadsTheGrantsOfManifests(t *testing.T) {
 		text         string
 		found, notes int
 	}{
-		"with a grant":       {grantsCount + text + lending(), 0, 0},
-		"without":            {grantsCount + lending(), 1, 1},
-		"they do not count":  {text + lending(), 2, 0},
-		"of another kind":    {grantsCount + strings.Replace(text, "kind: Deployment", "kind: DaemonSet", 1) + lending(), 1, 1},
-		"of another version": {grantsCount + strings.Replace(text, "/v1,", "/v1beta1,", 1) + lending(), 0, 0},
+		"with a grant":                       {grantsCount + text + lending(), 0, 0},
+		"without":                            {grantsCount + lending(), 1, 1},
+		"they may not count":                 {text + lending(), 1, 1},
+		"of another kind, and may not count": {strings.Replace(text, "kind: Deployment", "kind: DaemonSet", 1) + lending(), 2, 0},
+		"of another kind":                    {grantsCount + strings.Replace(text, "kind: Deployment", "kind: DaemonSet", 1) + lending(), 1, 1},
+		"of another version":                 {grantsCount + strings.Replace(text, "/v1,", "/v1beta1,", 1) + lending(), 0, 0},
 	} {
 		var found, notes int
 		for _, f := range tell(t, tc.text).objects.Lint(true, noon) {

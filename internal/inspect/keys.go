@@ -94,6 +94,9 @@ func (s *Source) lintListed(say func(note bool, format string, args ...any)) {
 	if s.Absent || s.Unread || s.Ignored || s.Keys.Cause != policy.KeysListed {
 		return
 	}
+	if s.Keys.Keys.String() == "no key" {
+		say(false, "annotation %s selects no key of %s, so no change of it rolls this workload", annotations.Keys, s.Key)
+	}
 	only, without := s.Keys.Keys.Names()
 	for _, name := range slices.Concat(only, without) {
 		if slices.Contains(s.existing, name) {

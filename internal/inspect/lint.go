@@ -147,31 +147,17 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	if !ok || !facts.Workload.Policy.OptedIn(s.Rules.AutoReloadAll) {
 		return all
 	}
+	if kind, known := s.kindOf(key); known {
+		for _, note := range fieldNotes(kind, e.objects.raw[named(key.Kind, key.Namespace, key.Name)]) {
+			say(true, "%s", note)
+		}
+	}
 	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}
 	x.readLedger()
 	rolled := false
 	x.Sources = e.sources(&facts, &x.Answer)
 	for i := range x.Sources {
-		src := &x.Sources[i]
-		rolled = rolled || src.Verdict.Concerned && !src.Ignored
-		if src.Verdict.Rule == policy.RuleNoConsent {
-			_, there := e.objects.source(src.Key.In(key.Namespace))
-			unknown := src.Unread || manifests && (!there || src.Grants != "") // in other manifests
-			rolled = rolled || unknown
-			say(unknown, "%s, which it names: %s", src.Key, x.whyNot(src))
-		}
-		if !src.Verdict.Concerned || !src.Absent || workload.Optional(src.Uses) {
-			continue
-		}
-		where := "does not exist"
-		switch {
-		case manifests:
-			where = "is not in these manifests"
-		case src.Deleted:
-			where = "was deleted"
-		}
-		// If a similar name exists, the name is a typo, even if other manifests are missing.
-		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
+		rolled = e.lintSource(&x, &x.Sources[i], manifests, say) || rolled
 	}
 	x.lintKeys(say)
 	for _, n := range facts.Unmatched() {
@@ -189,11 +175,52 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	return all
 }
 
+// lintSource adds the findings about one source of a workload, and reports whether the source rolls
+// it, or may do so.
+func (e *Evaluation) lintSource(x *Explanation, src *Source, manifests bool, say func(note bool, format string, args ...any)) (rolls bool) {
+	rolls = src.Verdict.Concerned && !src.Ignored
+	if src.Verdict.Rule == policy.RuleNoConsent {
+		at, why := src.Key.In(x.Workload.Key.Namespace), x.whyNot(src)
+		_, there := e.objects.source(at)
+		granted := manifests && e.objects.mayBeGranted(&x.Workload, at)
+		if granted {
+			why = "a ReferenceGrant allows it, which counts if the controller has --enable-reference-grants"
+		}
+		rolls = src.Unread || granted || manifests && (!there || src.Grants != "") // in other manifests
+		say(rolls, "%s, which it names: %s", src.Key, why)
+	}
+	if !src.Verdict.Concerned || !src.Absent || workload.Optional(src.Uses) || namesOwn(src, x.Workload.Key.Namespace) {
+		return rolls
+	}
+	where := "does not exist"
+	switch {
+	case manifests:
+		where = "is not in these manifests"
+	case src.Deleted:
+		where = "was deleted"
+	}
+	// If a similar name exists, the name is a typo, even if other manifests are missing.
+	say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
+	return rolls
+}
+
+// namesOwn reports whether a list names a source as one of another namespace, but it is the namespace
+// of the workload. That is a mistake in the annotation, whether the source exists or not.
+func namesOwn(src *Source, namespace string) bool {
+	return src.Key.IsForeign() && !src.Key.In(namespace).IsForeign()
+}
+
 // idle is the finding for a workload that is opted in, but that no source rolls. If the workload
 // searches for sources, a missing source may be in other manifests.
 func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, but nothing rolls it"}
-	if len(x.Sources) == 0 {
+	isClass := func(ref workload.Reference) bool { return ref.Key.Kind == source.SecretProviderClass }
+	switch {
+	case len(x.Sources) > 0:
+	case manifests && slices.ContainsFunc(x.Workload.References, isClass):
+		f.Text += ": it references only SecretProviderClasses, which count if the controller has --enable-csi-integration"
+		f.Note = true
+	default:
 		f.Text += ": it references no ConfigMap or Secret, and its annotations name none"
 	}
 	for i := range x.Sources {
@@ -205,7 +232,8 @@ func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 		if i == 0 {
 			f.Text += fmt.Sprintf(": %s: %s", s.Key, why)
 		}
-		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == policy.RuleNoMatchAnnotation
+		// A controller whose flags are unknown may read the kind.
+		f.Note = f.Note || manifests && (s.Absent && s.Verdict.Rule == policy.RuleNoMatchAnnotation || s.Ignored && s.Key.Kind.ClusterScoped())
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,9 @@ type Manifest struct {
 	// mistyped are the annotations and the data with a value that is not a string. The API server
 	// rejects such an object. Here, these annotations have the intended string.
 	mistyped []mistyped
+	// raw has also the fields that the type of the object does not have. It is nil for a Secret, whose
+	// values must not stay.
+	raw map[string]any
 }
 
 // Unread is a file or a document that could not be read.
@@ -66,11 +70,15 @@ func (o *Objects) putAll(all []Manifest) {
 	for _, m := range all {
 		o.Put(m.Object)
 		head, err := meta.Accessor(m.Object)
-		if err != nil || len(m.mistyped) == 0 {
+		if err != nil {
 			continue
 		}
 		gvk := m.Object.GetObjectKind().GroupVersionKind()
-		o.mistyped[o.named(gvk.Group, gvk.Kind, head.GetNamespace(), head.GetName())] = m.mistyped
+		name := o.named(gvk.Group, gvk.Kind, head.GetNamespace(), head.GetName())
+		o.raw[name] = m.raw
+		if len(m.mistyped) > 0 {
+			o.mistyped[name] = m.mistyped
+		}
 	}
 }
 
@@ -192,7 +200,11 @@ func decodeOne(text []byte) ([]Manifest, error) {
 func manifestOf(plain *unstructured.Unstructured) (Manifest, error) {
 	found := quote(plain)
 	obj, err := typed(plain)
-	return Manifest{obj, found}, err
+	m := Manifest{Object: obj, mistyped: found}
+	if _, secret := obj.(*corev1.Secret); !secret {
+		m.raw = plain.Object
+	}
+	return m, err
 }
 
 // typed converts an object to its Go type, if it has one.

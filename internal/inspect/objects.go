@@ -39,7 +39,8 @@ type Objects struct {
 	// scope is the namespace that was read, empty for all, and foreign has what workloads name outside.
 	scope   string
 	foreign foreign
-	// grants are the ReferenceGrants; nil if they do not count, or if only the controller has read them.
+	// grants are the ReferenceGrants of manifests, or of a cluster if they count; nil if only the
+	// controller has read them.
 	grants *grants
 	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
@@ -48,6 +49,8 @@ type Objects struct {
 	// places and mistyped are for objects in manifests, by their names in findings.
 	places   map[string]*place
 	mistyped map[string][]mistyped
+	// raw has the objects in manifests as they are written, by the same names.
+	raw map[string]map[string]any
 	// live has the workloads and the sources of a process that follows the cluster, instead of the
 	// maps.
 	live *live
@@ -59,11 +62,9 @@ func NewObjects(s *Settings) *Objects {
 		settings:  s,
 		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
 		namespaces: map[string]*rules.Namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
-		places: map[string]*place{}, mistyped: map[string][]mistyped{},
+		places: map[string]*place{}, mistyped: map[string][]mistyped{}, raw: map[string]map[string]any{},
 	}
-	if s.Rules.ReferenceGrants {
-		o.grants = &grants{sets: map[string]*grant.Set{}, known: []string{""}}
-	}
+	o.grants = &grants{sets: map[string]*grant.Set{}, known: []string{""}}
 	return o
 }
 

@@ -230,6 +230,12 @@ func TestASelectorThatSelectsNothing(t *testing.T) {
 	if got := s.f.Unmatched(); len(got) != 1 || got[0].Text != selector || !got[0].Labels {
 		t.Errorf("got %v", got)
 	}
+	foreign := web().with(selects).selected("one", 20, SourceSeen{}).with(func(f *Facts) {
+		f.Concerns[0].Source.Key.Name, f.Concerns[0].Verdict.Rule = "infra/ca", policy.RuleNamed
+	})
+	if got := foreign.f.Unmatched(); len(got) != 1 {
+		t.Errorf("a source of another namespace, which no selector reaches: got %v", got)
+	}
 	for name, s := range map[string]*situation{
 		"one is selected":           web().with(selects).selected("one", 20, SourceSeen{}),
 		"one was selected before":   web().with(selects).ledger(nil),

@@ -84,7 +84,9 @@ func (f *Facts) selectsNothing() bool {
 	if selector == nil || !f.isWatched(source.ConfigMap) || !f.isWatched(source.Secret) {
 		return false
 	}
-	if slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Annotations.Labels.MatchedBy(selector) }) {
+	if slices.ContainsFunc(f.Concerns, func(c Concern) bool {
+		return !c.Source.Key.IsForeign() && c.Source.Annotations.Labels.MatchedBy(selector)
+	}) {
 		return false
 	}
 	for key := range f.former() {

@@ -30,7 +30,8 @@ const (
 )
 
 // referring are the types that refer to a source, or choose its keys, each with the text about an
-// unknown field. The fields of all types that lead to one of them are compared, too.
+// unknown field. The unknown fields of all types that lead to one of them are noted, too. Of other
+// types, only those with the name of a reference are.
 func referring() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[corev1.ConfigMapVolumeSource]():        countsAll,
@@ -73,7 +74,8 @@ func (n *fieldNotes) object(path string, object map[string]any, known reflect.Ty
 	}
 	prefix := strings.TrimPrefix(path+".", ".")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if !slices.ContainsFunc(fields, func(f jsonField) bool { return f.name == name }) && !ofKnative(known, name) {
+		is := func(f jsonField) bool { return f.name == name }
+		if !slices.ContainsFunc(fields, is) && !ofKnative(known, name) && (n.leadsOn(known) || soundsReferring(name)) {
 			n.note(prefix+name, text)
 		}
 	}
@@ -82,11 +84,11 @@ func (n *fieldNotes) object(path string, object map[string]any, known reflect.Ty
 		switch value := object[field.name].(type) {
 		case map[string]any:
 			n.notFollowed(prefix+field.name, field.name)
-			if n.leadsOn(field.of) {
+			if field.of.Kind() == reflect.Struct {
 				n.object(prefix+field.name, value, field.of)
 			}
 		case []any:
-			if n.leadsOn(field.of) {
+			if field.of.Kind() == reflect.Struct {
 				for at, one := range value {
 					of, _ := one.(map[string]any) // nil has no fields
 					n.object(fmt.Sprintf("%s%s[%d]", prefix, field.name, at), of, field.of)
@@ -128,6 +130,14 @@ func (n *fieldNotes) leadsOn(t reflect.Type) bool {
 		n.leads[t] = leads
 	}
 	return leads
+}
+
+// soundsReferring reports whether a field may be a reference, by its name.
+func soundsReferring(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"configmap", "secret", "keyref", "valuefrom", "envfrom", "datafrom"}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
 }
 
 // ofKnative reports whether a field is one that Knative adds to the Pod spec of a Service.

@@ -84,6 +84,13 @@ func TestAnUnknownFieldBesideAnyReferenceIsNoted(t *testing.T) {
 			t.Errorf("%s was not tried", path)
 		}
 	}
+	spec := specWith([]string{"containers[0]", "livenessProbe", "httpGet", "httpHeaders[0]", "valueFrom"})
+	if notes := workload.FieldNotes(spec); len(notes) != 1 || !strings.HasPrefix(notes[0], "containers[0].livenessProbe.httpGet.httpHeaders[0].valueFrom: ") {
+		t.Errorf("a reference where none can be today: %q", notes)
+	}
+	if notes := workload.FieldNotes(map[string]any{"nodeSelector": map[string]any{"secret": "y"}, "securityContext": map[string]any{"seccompProfile": map[string]any{"someday": 1.0}}}); len(notes) > 0 {
+		t.Errorf("no reference by its name: %q", notes)
+	}
 	if notes := workload.FieldNotes(map[string]any{"containerConcurrency": 1.0, "nodeSelector": map[string]any{"x": "y"}, "affinity": map[string]any{"someday": 1.0}}); len(notes) > 0 {
 		t.Errorf("beside no reference: %q", notes)
 	}

@@ -16,7 +16,7 @@ func keptSeeds() map[string]keptSeed {
 			307500044346, 307500045245, 307500045271, 307500052320, 307500053860, 307500068074,
 			307500086430, 307500094903, 307500096942, 307500104972, 307500110871, 307500113452,
 			307500117841, 307500125526, 307500125535, 307500135094, 667062743629, 704062598322,
-			704062606376, 1028608388573, 1000601,
+			704062606376, 1028608388573, 1000601, 773617923258,
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
 			307500023737, 307500072921, 307500133269, 307500134671,
@@ -66,6 +66,7 @@ func TestKeptHistories(t *testing.T) {
 	maps.Copy(all, keptAllHistories())
 	maps.Copy(all, keptWaitingHistories())
 	maps.Copy(all, keptSelectedHistories())
+	maps.Copy(all, keptRareHistories())
 	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}

@@ -301,11 +301,13 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
-// widenedAnew reports whether a workload was widened by something other than the template that may
-// have returned: that may have referenced the source before the controller saw any template.
+// widenedAnew reports whether a workload was widened by something other than a template that may
+// have returned: that may have referenced the source before the controller saw any template. The same
+// applies to a later template with the reference, if the rollout in which it came began unseen.
 func (o *oracle) widenedAnew(w *workloadTruth, l *look, src simapi.Source, c change) bool {
 	began := w.began[src]
-	return o.widened(w, l, src, c) && (began.by != byWorkload || began.version != w.foreign)
+	byTemplate := began.version == w.foreign || o.lastGap > w.before && slices.Contains(w.foreigns, began.version)
+	return o.widened(w, l, src, c) && (began.by != byWorkload || !byTemplate)
 }
 
 // doubtful reports whether a change from before the Pods or the cover can seem to be later.

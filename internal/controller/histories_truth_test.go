@@ -73,8 +73,10 @@ type workloadTruth struct {
 	began   map[simapi.Source]turn
 	ended   map[simapi.Source]turn
 	created uint64
-	// foreign is the last rollout by another client. The creation is the first one.
-	foreign uint64
+	// foreign is the last rollout by another client. The creation is the first one. foreigns are all
+	// later ones.
+	foreign  uint64
+	foreigns []uint64
 	// calm is when its status last showed a complete rollout, and before is the value of calm at
 	// the last rollout by another client. recent has the templates since then. returned reports
 	// whether this rollout restored one of them, so that Pods of it may exist.
@@ -226,7 +228,7 @@ func (o *oracle) workload(e simapi.Event) {
 		o.heldStill(w, e, rolled)
 	case rolled:
 		o.h.say("user: rolls %s at %d", w.name, e.Version)
-		w.foreign, w.before = e.Version, w.calm
+		w.foreign, w.foreigns, w.before = e.Version, append(w.foreigns, e.Version), w.calm
 		w.returned = slices.ContainsFunc(w.recent, func(t *corev1.PodTemplateSpec) bool {
 			return equality.Semantic.DeepEqual(t, templateOf(e.Object))
 		})

@@ -1,0 +1,24 @@
+package controller
+
+import "github.com/reroll-dev/reroll/test/simapi"
+
+// keptRareHistories are those that fail about once in 8,000 random histories.
+func keptRareHistories() map[string]keptHistory {
+	settings, routes := sources()[0], sources()[1]
+	web := workloads()[0]
+	return map[string]keptHistory{
+		"a key is removed, and a workload refers to its source and is rolled again, in a rollout that began before the controller": {draws{}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.deleteSource(settings)
+			s.users.editTemplate(web) // the new Pods wait for settings
+			s.rest()
+			s.stop()
+			s.rest()
+			s.users.removeKey(routes)
+			s.shown()
+			s.users.edit(web, func(obj simapi.Object) { refer(templateOf(obj), routes, nil) })
+			s.users.edit(web, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:next" })
+		}},
+	}
+}

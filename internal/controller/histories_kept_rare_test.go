@@ -4,7 +4,7 @@ import "github.com/reroll-dev/reroll/test/simapi"
 
 // keptRareHistories are those that fail about once in 8,000 random histories.
 func keptRareHistories() map[string]keptHistory {
-	settings, routes := sources()[0], sources()[1]
+	settings, routes, token := sources()[0], sources()[1], sources()[2]
 	web := workloads()[0]
 	return map[string]keptHistory{
 		"a key is removed, and a workload refers to its source and is rolled again, in a rollout that began before the controller": {draws{}, func(s script) {
@@ -19,6 +19,19 @@ func keptRareHistories() map[string]keptHistory {
 			s.shown()
 			s.users.edit(web, func(obj simapi.Object) { refer(templateOf(obj), routes, nil) })
 			s.users.edit(web, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:next" })
+		}},
+		"the first ledger shows that a reload waits, which another client brings, and then another source is deleted and made again as it was": {draws{onCreate: true}, func(s script) {
+			s.start()
+			s.shown()
+			s.edit(token, "kubectl-edit")
+			s.shown()
+			s.freezes()
+			s.users.edit(web, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:next" })
+			s.users.deleteSource(settings)
+			s.shown()
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(settings)
 		}},
 	}
 }

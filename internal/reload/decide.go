@@ -241,7 +241,7 @@ func (f *Facts) decide(base base) Decision {
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.reverted, laterLast)
 
-	next := f.ledger(tally.completed(base.ledger, f), f.missingFor(base, &tally))
+	next := f.ledger(tally.completed(base, f), f.missingFor(base, &tally))
 	tally.uncertified = !maps.Equal(next.Certificates, base.ledger.Certificates)
 	made, noted, found := f.unnoted(base)
 	switch {

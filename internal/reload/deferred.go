@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -56,6 +57,17 @@ func (f *Facts) IsDeferred() bool {
 		}
 	}
 	return false
+}
+
+// onlyWaits reports whether a ledger shows that a reload waits, and nothing else: it is the first one
+// of its workload, and no data was recorded before it.
+func onlyWaits(l *ledger.Ledger) bool {
+	for _, sum := range l.Entries {
+		if !sum.IsZero() {
+			return false
+		}
+	}
+	return l.Counter == 0 && l.DataTime == 0 && len(l.Entries) > 0 && len(l.Aggregates) == 0
 }
 
 // noteOf is a digest of changes.

@@ -64,8 +64,10 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 // findGone compares the missing sources with the ledger. A source with an entry existed when the
 // entry was written, unless the ledger records its deletion.
 func (f *Facts) findGone(base base, t *tally) {
-	if base.err != nil {
+	if base.err != nil || onlyWaits(&base.ledger) {
 		f.findDeparted(base, t)
+	}
+	if base.err != nil {
 		return
 	}
 	t.noted, t.reselected = base.ledger.OnDelete != f.OnDelete, base.ledger.Selecting != f.selecting()
@@ -94,14 +96,15 @@ func (f *Facts) sawLeave(key source.LocalKey) bool {
 	return seen && f.referencedIn(&Concern{Source: left.Source, Seen: left.Seen}) <= left.Version
 }
 
-// findDeparted is for sources that existed after the watch began, while the workload had no ledger.
-// Its Pods may have their data, which is recorded in case these sources are recreated.
+// findDeparted is for sources that existed after the watch began, while no ledger recorded the data of
+// the Pods. They may have the data of these sources, which is recorded in case those are recreated.
 func (f *Facts) findDeparted(base base, t *tally) {
 	for _, c := range f.departed() {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
+		_, waits := base.ledger.Entries[key]
 		switch {
-		case !f.usedUntil(&c, deleted):
+		case base.err == nil && waits, !f.usedUntil(&c, deleted):
 			continue
 		case f.OnDelete && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)
@@ -137,8 +140,12 @@ func (t *tally) depart(c *Concern, sum digest.Digest) {
 
 // completed is a ledger that includes the sources deleted before it existed. Pods of a reload start
 // without them.
-func (t *tally) completed(known ledger.Ledger, f *Facts) ledger.Ledger {
+func (t *tally) completed(base base, f *Facts) ledger.Ledger {
+	known := base.ledger
 	if t.departed != nil && len(t.changes) == 0 {
+		if base.err == nil {
+			maps.Copy(t.departed, known.Entries) // those of reloads that wait
+		}
 		known.Entries, known.Instance, known.DataTime, known.Selecting = t.departed, f.Instance, t.departedTime, f.selecting()
 	}
 	return known

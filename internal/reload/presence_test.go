@@ -18,6 +18,7 @@ import (
 var (
 	cmKey  = source.LocalKey{Kind: source.ConfigMap, Name: "cm"}
 	newKey = source.LocalKey{Kind: source.ConfigMap, Name: "new"}
+	secKey = source.LocalKey{Kind: source.Secret, Name: "sec"}
 )
 
 // refersTo adds a reference to a ConfigMap.
@@ -25,6 +26,13 @@ func (s *situation) refersTo(key source.LocalKey) *situation {
 	s.f.Workload.References = append(s.f.Workload.References, workload.Reference{Key: key, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}})
 	slices.SortFunc(s.f.Workload.References, func(a, b workload.Reference) int { return source.CompareLocalKeys(a.Key, b.Key) })
 	return s
+}
+
+// waited gives the workload a first ledger that shows only that a reload for a source waits.
+func (s *situation) waited(key source.LocalKey) *situation {
+	return s.ledger(func(l *ledger.Ledger) {
+		l.Counter, l.DataTime, l.Entries = 0, 0, map[source.LocalKey]digest.Digest{key: {}}
+	})
 }
 
 func onCreate(f *Facts) { f.OnCreate, f.SettlePeriod, f.Workload.Created = true, time.Second, at(70) }
@@ -219,14 +227,19 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			left.Source.EditedAt = 0
 			f.Gone[cmKey] = left
 		}), Record, digestOf("one")},
-		"somebody has rolled the workload since":           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
-		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
-		"the workload came to ask for it later":            {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
-		"it was not selected":                              {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
-		"it was told not to matter":                        {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},
-		"deletions count":                                  {deleted(edited).with(onDelete), Reload, none},
-		"deletions count, and the workload was seen later": {deleted(edited).with(onDelete).with(func(f *Facts) { f.Seen.Since = 135 }).pods(1, 110), Record, unknown},
-		"another source changed: new pods do without it":   {deleted(edited).source(source.Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, none},
+		"somebody has rolled the workload since":                         {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
+		"its template may have come back since":                          {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
+		"the workload came to ask for it later":                          {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
+		"it was not selected":                                            {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
+		"it was told not to matter":                                      {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},
+		"deletions count":                                                {deleted(edited).with(onDelete), Reload, none},
+		"deletions count, and the workload was seen later":               {deleted(edited).with(onDelete).with(func(f *Facts) { f.Seen.Since = 135 }).pods(1, 110), Record, unknown},
+		"its ledger only shows that a reload waited, for another source": {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }).waited(secKey), Record, digestOf("one")},
+		"the same, and its pods were started before the edit":            {deleted(edited).waited(secKey), Record, unknown},
+		"the same, and deletions count":                                  {deleted(edited).with(onDelete).waited(secKey), Reload, none},
+		"its ledger shows that a reload waited for it":                   {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }).waited(cmKey), Nothing, none},
+		"it had no entry in a ledger with the data of others":            {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }).waited(secKey).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 60 }), Nothing, none},
+		"another source changed: new pods do without it":                 {deleted(edited).source(source.Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decided(t, tc.when.f)
@@ -242,6 +255,9 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			}
 			if d.Action != Record {
 				return
+			}
+			if waiting, waits := d.Ledger.Entries[secKey]; tc.when.f.IsDeferred() && (!waits || !waiting.IsZero()) {
+				t.Error("the ledger no longer shows that a reload waits")
 			}
 			text, err := ledger.Parse(d.Ledger.String())
 			if err != nil || text.Entries[cmKey] != tc.then {

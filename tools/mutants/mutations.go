@@ -196,6 +196,18 @@ func mutations() []mutation {
 			in: controller, tests: histories,
 		},
 		{
+			what: "what pods may have is not noted either if the first ledger only shows that a reload waits",
+			file: "internal/reload/presence.go",
+			from: "base.err != nil || onlyWaits(&base.ledger)", to: "base.err != nil",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "what waits leaves the first ledger that has what pods may have of deleted sources",
+			file: "internal/reload/presence.go",
+			from: "			maps.Copy(t.departed, known.Entries) // those of reloads that wait\n", to: "",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
 			what: "a deletion is acted upon although the source may be about to come back",
 			file: "internal/controller/reconcile.go",
 			from: "wait := facts.DepartedFor(d, c.clock.Now()); wait > 0", to: "wait := facts.DepartedFor(d, c.clock.Now()); wait > time.Hour",

@@ -95,7 +95,7 @@ func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID
 
 func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
 	s := o.sources[src]
-	if w.undone() && (o.h.annotations || w.again) {
+	if w.undone() && (o.h.annotations || w.lower && w.annotated) {
 		return o.excused(nothingToTry) // no form of mark follows the annotation, and a tool may have reverted that
 	}
 	away, back := s.away()

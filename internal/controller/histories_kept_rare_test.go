@@ -33,5 +33,17 @@ func keptRareHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.users.makeAgain(settings)
 		}},
+		"a rollout is undone, and a later one with new data is undone, too": {draws{}, func(s script) {
+			s.rest()
+			for range 2 {
+				s.elapse(2 * longestSettle)
+				s.edit(settings, "kubectl-edit")
+				s.shown()
+				s.elapse(longestSettle)
+				s.lookAtAll()
+				s.users.undo("web")
+				s.rest()
+			}
+		}},
 	}
 }

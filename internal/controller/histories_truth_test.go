@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -124,8 +125,10 @@ type workloadTruth struct {
 	tampered, accepted int
 	// tamperedIn is the version of the last one.
 	tamperedIn uint64
-	// again reports whether our last rollout brought nothing new after the one before.
-	again bool
+	// again reports whether our last rollout brought nothing new after the one before. lower reports
+	// whether any of them did so because the one before was undone: later ones have that form of mark,
+	// too. annotated reports whether the last one was marked by the annotation.
+	again, lower, annotated bool
 	// moves are by source. reselected is when what selects sources changed since our last write.
 	moves      map[simapi.Source]*moves
 	reselected uint64
@@ -159,6 +162,13 @@ const (
 // undone reports whether another client rolled it after our rollout.
 func (w *workloadTruth) undone() bool {
 	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
+}
+
+// annotates reports whether a rollout of ours is marked by the annotation, after which no other form of
+// mark is left.
+func annotates(e simapi.Event) bool {
+	mark := annotations.DefaultNames().LastReloadedFrom
+	return templateOf(e.Old).Annotations[mark] != templateOf(e.Object).Annotations[mark]
 }
 
 func (w *workloadTruth) forget(list ...simapi.Source) {
@@ -301,8 +311,9 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		if !ok && !w.waits {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}
-		w.reloads, w.waits, w.accepted = append(w.reloads, e.Version), false, w.tampered
 		w.again = !o.bringsNews(w, l)
+		w.lower, w.annotated = w.lower || w.again && w.undone(), annotates(e)
+		w.reloads, w.waits, w.accepted = append(w.reloads, e.Version), false, w.tampered
 		for src := range w.covered {
 			w.carried[src] = max(w.carried[src], l.known[src])
 		}

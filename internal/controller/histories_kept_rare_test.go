@@ -1,11 +1,14 @@
 package controller
 
-import "github.com/reroll-dev/reroll/test/simapi"
+import (
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
 
 // keptRareHistories are those that fail about once in 8,000 random histories.
 func keptRareHistories() map[string]keptHistory {
 	settings, routes, token := sources()[0], sources()[1], sources()[2]
-	web := workloads()[0]
+	web, auto := workloads()[0], map[string]string{annotations.DefaultNames().Auto: "true"}
 	return map[string]keptHistory{
 		"a key is removed, and a workload refers to its source and is rolled again, in a rollout that began before the controller": {draws{}, func(s script) {
 			s.rest()
@@ -44,6 +47,25 @@ func keptRareHistories() map[string]keptHistory {
 				s.users.undo("web")
 				s.rest()
 			}
+		}},
+		"the first ledger shows that the data of a deleted source is unknown, and then another one is deleted and made again as it was": {draws{onCreate: true}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.stop()
+			s.users.deleteSource(settings)
+			s.users.createSource(settings)
+			s.start()
+			s.shown()
+			s.ask("web", auto)
+			s.shown()
+			s.edit(token, "kubectl-edit")
+			s.shown()
+			s.users.deleteSource(token)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.deleteSource(settings)
+			s.shown()
+			s.users.makeAgain(settings)
 		}},
 	}
 }

@@ -37,6 +37,7 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		begins, exists, stays = begins || known && covers || began, exists || known, stays || known && covers
 	}
 	w.accepted = w.tampered
+	begins = begins && (exists || l.onDelete) // no reload waits for a deletion that is no change
 	if !begins || w.waits {
 		w.waits = w.waits && stays
 		return

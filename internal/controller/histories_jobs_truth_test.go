@@ -171,7 +171,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		case o.h.landing != nil && old.DeletionTimestamp == nil && job.DeletionTimestamp != nil:
 			o.judgeDeletion(r, old, e.Version)
 		case ours && changesLedger(e):
-			o.noteJobShown(r)
+			o.noteJobShown(r, old)
 			o.ours(r.workloadTruth, e, false)
 			if !isHeld(job) && !r.waits { // else only the UID of the ledger changed
 				r.recorded = recordedData{versions: maps.Clone(r.wrote), date: r.noted}
@@ -199,11 +199,15 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 }
 
 // noteJobShown records for which sources the run is younger than the time that the API shows, which
-// may be that of a label.
-func (o *oracle) noteJobShown(r *runTruth) {
-	l := o.h.landing.look
+// may be that of a label. A Job that was resumed before its Pods were gone shows a later start, with
+// which it got new ones.
+func (o *oracle) noteJobShown(r *runTruth, job *batchv1.Job) {
+	l, began := o.h.landing.look, r.began
+	if at := job.Status.StartTime; at != nil && at.After(began) && !seemsResumed(job) {
+		began = at.Time
+	}
 	for src := range r.covered {
-		if date := o.sources[src].dateAt(l.known[src]); date.After(r.recorded.date) && r.began.After(date.Add(startLag)) {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(r.recorded.date) && began.After(date.Add(startLag)) {
 			r.labeled[src] = l.known[src]
 		}
 	}

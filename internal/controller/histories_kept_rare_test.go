@@ -1,7 +1,10 @@
 package controller
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -66,6 +69,30 @@ func keptRareHistories() map[string]keptHistory {
 			s.users.deleteSource(settings)
 			s.shown()
 			s.users.makeAgain(settings)
+		}},
+		"a source is labeled, a Job is resumed before its Pods are gone, and a key is removed, all while the controller is away": {draws{kind: kinds.Jobs().Name}, func(s script) {
+			migrate := jobs()[1]
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.stop()
+			s.touch(settings, "kubectl-edit")
+			s.elapse(2 * longestSettle)
+			s.users.suspendJob(migrate, true)
+			obj, _ := s.server.Get(migrate.resource, inShop(migrate.name))
+			s.pods.StepJob(obj.(*batchv1.Job))
+			s.users.suspendJob(migrate, false)
+			for range 60 {
+				s.stepPods()
+			}
+			s.elapse(2 * longestSettle)
+			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) {
+				content := data(obj)
+				delete(content, "b")
+				setData(obj, content)
+			})
 		}},
 	}
 }

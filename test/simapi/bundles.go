@@ -69,8 +69,35 @@ func trusted(part *corev1.ClusterTrustBundleProjection) Source {
 	return Source{BundleResource, *part.SignerName + "{" + metav1.FormatLabelSelector(part.LabelSelector) + "}"}
 }
 
-// certificates are those that a kubelet writes: each once, in an order that is its own.
+// written is what a kubelet writes of a source.
+type written struct {
+	content string
+	exists  bool
+}
+
+// certificates are those that a kubelet writes. They are asked for at each step of each Pod that
+// waits, and collected once between two writes of bundles.
 func (s *Server) certificates(src Source) (content string, exists bool) {
+	known, ok := s.collected[src]
+	if !ok {
+		known.content, known.exists = s.collect(src)
+		if s.collected == nil {
+			s.collected = map[Source]written{}
+		}
+		s.collected[src] = known
+	}
+	return known.content, known.exists
+}
+
+// forget is called when objects of a resource change.
+func (s *Server) forget(resource string) {
+	if resource == BundleResource {
+		clear(s.collected)
+	}
+}
+
+// collect takes each certificate once, in an order that is the kubelet's own.
+func (s *Server) collect(src Source) (content string, exists bool) {
 	signer, selector, several := strings.Cut(strings.TrimSuffix(src.Name, "}"), "{")
 	if selector == "<none>" {
 		selector = ""

@@ -23,8 +23,8 @@ type Pods struct {
 	Nodes int
 
 	templates map[types.UID][]corev1.PodTemplateSpec
-	// numbered is, by workload, the revision that a generation has: the template cannot change
-	// within one.
+	// numbered is, by workload, what follows from the template of a generation: the template cannot
+	// change within one.
 	numbered  map[types.UID]numbered
 	revisions map[types.UID][]revision
 	started   map[types.UID]map[Source]string
@@ -36,6 +36,7 @@ type Pods struct {
 type numbered struct {
 	generation int64
 	revision   string
+	needs      map[Source]bool
 }
 
 // NewPods returns one without pods.
@@ -82,13 +83,15 @@ func (p *Pods) Current(w Object, pod *corev1.Pod) bool {
 
 // revision numbers the different templates of a workload. One that comes back gets its old number,
 // as it gets its old ReplicaSet or ControllerRevision in a cluster.
-func (p *Pods) revision(w Object) string {
-	if known, ok := p.numbered[w.GetUID()]; ok && known.generation == w.GetGeneration() {
-		return known.revision
+func (p *Pods) revision(w Object) string { return p.of(w).revision }
+
+func (p *Pods) of(w Object) numbered {
+	known, ok := p.numbered[w.GetUID()]
+	if !ok || known.generation != w.GetGeneration() {
+		known = numbered{w.GetGeneration(), p.number(w), Needs(w)}
+		p.numbered[w.GetUID()] = known
 	}
-	revision := p.number(w)
-	p.numbered[w.GetUID()] = numbered{w.GetGeneration(), revision}
-	return revision
+	return known
 }
 
 func (p *Pods) number(w Object) string {
@@ -234,7 +237,7 @@ func (p *Pods) start(w Object, pod *corev1.Pod) bool {
 		return false
 	}
 	content := map[Source]string{}
-	for src, needed := range Needs(w) {
+	for src, needed := range p.of(w).needs {
 		present, exists := p.server.Content(pod.Namespace, src)
 		switch {
 		case exists:

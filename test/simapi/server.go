@@ -46,6 +46,8 @@ type Server struct {
 	owners  map[types.UID]owners
 	logs    map[string]*log
 	observe []func(Event)
+	// collected is what bundles amount to, by source, until one of them is written.
+	collected map[Source]written
 }
 
 // New returns an empty one, whose clock shows now.
@@ -182,6 +184,7 @@ func (s *Server) Delete(resource string, name types.NamespacedName) error {
 		return err
 	}
 	delete(s.kept[resource], name)
+	s.forget(resource)
 	delete(s.owners, old.GetUID())
 	gone := clone(old)
 	s.version++
@@ -216,6 +219,7 @@ func (s *Server) put(resource string, name types.NamespacedName, obj Object, e E
 		s.kept[resource] = map[types.NamespacedName]Object{}
 	}
 	s.kept[resource][name] = obj
+	s.forget(resource)
 	e.Object, e.Version, e.Time = obj, s.version, s.stamp()
 	s.tell(resource, e)
 }

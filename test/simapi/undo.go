@@ -1,7 +1,6 @@
 package simapi
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -25,21 +24,16 @@ func (p *Pods) keepRevision(w Object) {
 	}
 	number := p.revision(w)
 	kept := p.revisions[w.GetUID()]
-	if paused(w) && !slices.ContainsFunc(kept, func(r revision) bool { return r.number == number }) {
+	at := slices.IndexFunc(kept, func(r revision) bool { return r.number == number })
+	if at < 0 && paused(w) {
 		return // it has no ReplicaSet yet
 	}
-	for i := range kept {
-		if kept[i].number == number {
-			// The newest revision is the one that is current, also when its template is an old one.
-			r := kept[i]
-			kept = append(append(kept[:i:i], kept[i+1:]...), r)
-			break
-		}
+	if at >= 0 {
+		// The newest revision is the one that is current, also when its template is an old one.
+		kept = slices.Delete(kept, at, at+1)
 	}
-	if len(kept) == 0 || kept[len(kept)-1].number != number {
-		kept = append(kept, revision{number: number})
-	}
-	kept[len(kept)-1].annotations = maps.Clone(w.GetAnnotations())
+	// Nobody writes to what the server handed out.
+	kept = append(kept, revision{number: number, annotations: w.GetAnnotations()})
 	p.revisions[w.GetUID()] = kept
 }
 

@@ -21,6 +21,8 @@ PICTURE =
 PEER =
 BENCH =
 ALL =
+# Of each kind of random history in memory, make test draws so many, and with the race detector a sixth of them.
+HISTORIES = 300
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
@@ -30,6 +32,7 @@ LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VE
 keep := $(filter-out 0 no false,$(KEEP))
 real := $(filter-out 0 no false,$(REAL))
 all := $(filter-out 0 no false,$(ALL))
+raced = $(shell expr $(HISTORIES) / 6)
 
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
@@ -137,15 +140,15 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint suite ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
-	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=150
+	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced)
 
-test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories)
+test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane (ALL=1: all histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
-	@# Beside 150 histories with the race detector, 1,000 of each kind without, because all of them take minutes. Without
-	@# REROLL_BASE a run draws fresh ones. The histories on a real API server are the first six of make histories: twenty
-	@# cost half as much as all scenarios.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=6 $(TEST) -timeout 1h $(call parts,$(PACKAGES),2) REROLL_HISTORIES=150 \
-		-- -run Histories $(if $(all),,REROLL_HISTORIES=1000) ./internal/controller
+	@# Not all histories in memory are drawn, because they take minutes; .ci/run draws more, and those that are kept always
+	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first six of make
+	@# histories: twenty cost half as much as all scenarios.
+	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=6 $(TEST) -timeout 1h $(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) \
+		-- -run Histories $(if $(all),,REROLL_HISTORIES=$(HISTORIES)) ./internal/controller
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -51,14 +51,15 @@ UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
 SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync|\.Go\b' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
-# A few tests measure how time grows, and are left out of what is built with the race detector.
-GROWING = ./internal/cli ./internal/stamp
+# These run without it as well: a few tests measure how time grows, and are left out of what is built with the race detector; and
+# those of internal/state draw many histories in which nothing is concurrent.
+TWICE = ./internal/cli ./internal/stamp ./internal/state
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost.
 TEST = GOGC=400 GO='$(GO)' bin/suite
 RACE =
 # These are two runs of go test at the same time.
-parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(GROWING) -- -p $(2) -race $(filter $(SIDE_BY_SIDE),$(1))
+parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(TWICE) -- -p $(2) -race $(filter $(SIDE_BY_SIDE),$(1))
 N = 200
 
 ##@ See it

@@ -191,7 +191,7 @@ func randomConsent(t *testing.T, grants bool) {
 		t.Fatal(err)
 	}
 	reloads := 0
-	for seed := range uint64(2000) {
+	for seed := range uint64(walks) {
 		w := &walk{T: t, r: rand.New(rand.NewPCG(seed, 1)), s: New(false), key: key, version: 10, exists: true, grants: grants}
 		w.say("seed %d", seed)
 		w.putWorkload(inASnap)
@@ -221,7 +221,7 @@ func randomConsent(t *testing.T, grants bool) {
 			w.judge(rolled)
 		}
 	}
-	if reloads < 1000 {
+	if reloads < walks/2 {
 		t.Errorf("only %d reloads: the walks show little", reloads)
 	}
 }

@@ -72,7 +72,7 @@ func TestTheOrderOfTwoWatchesDecidesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	reloads, atOnce := 0, 0
-	for seed := range uint64(1500) {
+	for seed := range uint64(walks * 3 / 4) {
 		o := &ordered{walk: &walk{T: t, r: rand.New(rand.NewPCG(seed, 3)), s: New(false), key: key, version: 10}}
 		o.say("seed %d", seed)
 		o.s.ReadGrants()
@@ -103,7 +103,7 @@ func TestTheOrderOfTwoWatchesDecidesNothing(t *testing.T) {
 			}
 		}
 	}
-	if reloads < 1000 || atOnce < 100 {
+	if reloads < walks/2 || atOnce < walks/20 {
 		t.Errorf("only %d reloads, %d of them with new consent: the histories show little", reloads, atOnce)
 	}
 }

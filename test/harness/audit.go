@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -27,7 +29,23 @@ type Request struct {
 // are answered.
 func (n *Namespace) Requests(auditLog string) ([]Request, error) {
 	account := "system:serviceaccount:" + n.Name + ":"
-	return requests(auditLog, account, func(user string) bool { return strings.HasPrefix(user, account) })
+	n.asked.mu.Lock()
+	defer n.asked.mu.Unlock()
+	if n.asked.log != auditLog {
+		n.asked.log, n.asked.until, n.asked.found = auditLog, 0, nil
+	}
+	found, until, err := requests(auditLog, n.asked.until, account, func(user string) bool { return strings.HasPrefix(user, account) })
+	n.asked.until, n.asked.found = until, append(n.asked.found, found...)
+	return slices.Clone(n.asked.found), err
+}
+
+// asked is what was found in an audit log up to a position. Scenarios ask again and again, and what
+// all packages of a run have asked is long.
+type asked struct {
+	mu    sync.Mutex
+	log   string
+	until int64
+	found []Request
 }
 
 // AllRequests are those of the account of this manifest in all namespaces that were made by this
@@ -36,47 +54,59 @@ func (n *Namespace) Requests(auditLog string) ([]Request, error) {
 func (h *Harness) AllRequests(m *Manifest, auditLog string) ([]Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return requests(auditLog, ":"+m.account+`"`, func(user string) bool {
+	all, _, err := requests(auditLog, 0, ":"+m.account+`"`, func(user string) bool {
 		account, found := strings.CutPrefix(user, "system:serviceaccount:")
 		namespace, name, _ := strings.Cut(account, ":")
 		return found && name == m.account && h.namespaces[namespace]
 	})
+	return all, err
 }
 
-// requests are those of some users. In each line about them there is a text.
-func requests(auditLog, text string, by func(user string) bool) ([]Request, error) {
+// requests are those of some users after a position in the log, and the position up to which it was
+// read. In each line about them there is a text.
+func requests(auditLog string, after int64, text string, by func(user string) bool) (found []Request, until int64, err error) {
 	file, err := os.Open(auditLog)
 	if err != nil {
-		return nil, fmt.Errorf("read what the API server was asked: %w", err)
+		return nil, after, fmt.Errorf("read what the API server was asked: %w", err)
 	}
 	defer file.Close()
-	var found []Request
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if !bytes.Contains(lines.Bytes(), []byte(text)) {
+	if _, err := file.Seek(after, io.SeekStart); err != nil {
+		return nil, after, fmt.Errorf("read what the API server was asked: %w", err)
+	}
+	lines := bufio.NewReaderSize(file, 1<<20)
+	for until = after; ; {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return found, until, nil // the last line may be only half written
+		}
+		if err != nil {
+			return found, until, fmt.Errorf("read what the API server was asked: %w", err)
+		}
+		until += int64(len(line))
+		if !bytes.Contains(line, []byte(text)) {
 			continue // most lines are about others, and it takes long to parse them
 		}
-		var entry struct {
-			Stage string
-			Request
-		}
-		// The last line may be only half written.
-		if json.Unmarshal(lines.Bytes(), &entry) != nil {
-			continue
-		}
-		// A watch is noted when it begins, and once more when it ends.
-		if (entry.Verb == "watch") != (entry.Stage == "ResponseStarted") || entry.Verb != "watch" && entry.Stage != "ResponseComplete" {
-			continue
-		}
-		if by(entry.User.Username) {
-			found = append(found, entry.Request)
+		if r, noted := requestIn(line); noted && by(r.User.Username) {
+			found = append(found, r)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read what the API server was asked: %w", err)
+}
+
+// requestIn is the request that a line is about, if that is where it counts: a watch is noted when it
+// begins, and once more when it ends.
+func requestIn(line []byte) (Request, bool) {
+	var entry struct {
+		Stage string
+		Request
 	}
-	return found, nil
+	if json.Unmarshal(line, &entry) != nil {
+		return Request{}, false
+	}
+	counts := "ResponseComplete"
+	if entry.Verb == "watch" {
+		counts = "ResponseStarted"
+	}
+	return entry.Request, entry.Stage == counts
 }
 
 // Writes counts the writes of the controller to an object that the API server has taken.

@@ -21,6 +21,7 @@ type Namespace struct {
 	clients clients
 	guards  *guards
 	round   int // of the markers
+	asked   asked
 	// argoRollouts reports whether there may be Rollouts, and that their controller runs.
 	argoRollouts bool
 }

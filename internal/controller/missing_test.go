@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -168,4 +169,26 @@ func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 	if kept := len(s.recordOf(named("web")).missing.due); kept != mostLacking {
 		t.Errorf("%d are kept, want %d", kept, mostLacking)
 	}
+}
+
+// The ledger still has what an earlier selector has selected.
+func TestASelectorThatSelectsNothingIsReportedAtOnce(t *testing.T) {
+	s := newStage(t)
+	s.acting.Store(true)
+	s.add("web", true, "")
+	made, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "board", Labels: map[string]string{"plugins": "grafana"}}}, "kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.configMaps().put(made, true)
+	selects := func(selector string) {
+		s.change(func(d *appsv1.Deployment) { d.Annotations = map[string]string{annotations.Sources: selector} })
+		s.play(untilReported)
+	}
+	selects("plugins=grafana")
+	s.heard("a selector", "web Watching")
+	selects("plugins=grafana=x")
+	s.heard("none", "web AnnotationIgnored")
+	selects("plugins=none")
+	s.heard("another", "web Watching", "web SourceMissing: 'plugins=none' matches no ConfigMap or Secret")
 }

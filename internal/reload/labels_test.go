@@ -230,6 +230,11 @@ func TestASelectorThatSelectsNothing(t *testing.T) {
 	if got := s.f.Unmatched(); len(got) != 1 || got[0].Text != selector || !got[0].Labels {
 		t.Errorf("got %v", got)
 	}
+	another := web().with(selects).ledger(func(l *ledger.Ledger) { l.Selecting = digest.Digest{7} })
+	if got := another.f.Unmatched(); len(got) != 1 {
+		t.Errorf("another selector selected one before: got %v", got)
+	}
+	before := web().with(selects)
 	foreign := web().with(selects).selected("one", 20, SourceSeen{}).with(func(f *Facts) {
 		f.Concerns[0].Source.Key.Name, f.Concerns[0].Verdict.Rule = "infra/ca", policy.RuleNamed
 	})
@@ -238,7 +243,7 @@ func TestASelectorThatSelectsNothing(t *testing.T) {
 	}
 	for name, s := range map[string]*situation{
 		"one is selected":           web().with(selects).selected("one", 20, SourceSeen{}),
-		"one was selected before":   web().with(selects).ledger(nil),
+		"one was selected before":   before.ledger(selecting(before)),
 		"Secrets are not watched":   web().with(selects).with(func(f *Facts) { f.Unread = []source.Kind{source.Secret} }),
 		"there is no selector":      web().annotated(nil),
 		"one is selected and named": web().with(selects).selected("one", 20, SourceSeen{}).with(func(f *Facts) { f.Concerns[0].Verdict.Rule = policy.RuleNamed }),

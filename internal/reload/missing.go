@@ -89,9 +89,11 @@ func (f *Facts) selectsNothing() bool {
 	}) {
 		return false
 	}
-	for key := range f.former() {
+	// Entries from another selector do not show that this one has selected anything.
+	same := f.known().ledger.Selecting == f.selecting()
+	for key, inLedger := range f.former() {
 		_, refers := f.Workload.Reference(key)
-		if !refers && !f.Workload.Policy.Names(key) {
+		if !refers && !f.Workload.Policy.Names(key) && (same || !inLedger) {
 			return false
 		}
 	}

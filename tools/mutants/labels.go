@@ -11,6 +11,18 @@ func byLabels() []mutation {
 			in: "./internal/policy", tests: "^TestASelectorSelectsSourcesThatNothingReferences$",
 		},
 		{
+			what: "labels: what another selector selected hides that this one selects nothing",
+			file: "internal/reload/missing.go",
+			from: " && (same || !inLedger)", to: " && (same || !inLedger || len(key.Name) > 0)",
+			in: core, tests: "^TestASelectorThatSelectsNothing$",
+		},
+		{
+			what: "labels: a source of another namespace hides that a selector selects nothing",
+			file: "internal/reload/missing.go",
+			from: "!c.Source.Key.IsForeign() && ", to: "",
+			in: core, tests: "^TestASelectorThatSelectsNothing$",
+		},
+		{
 			what: "labels: a selector matches labels that are unknown",
 			file: "internal/source/labels.go",
 			from: "	case s == nil || l == Labels{}:\n		return false", to: "	case s == nil:\n		return false\n	case l == Labels{}:\n		return true",

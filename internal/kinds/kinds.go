@@ -106,7 +106,8 @@ type Parts struct {
 // Set is a list of all kinds.
 type Set []Kind
 
-// All returns the kinds that Reroll knows, and the kinds that a user has added.
+// All returns the kinds that Reroll knows, and the kinds that a user has added. A further one also needs
+// permissions in the chart, and a place in its admission policy: docs/contributing/adding-a-kind.md.
 func All(added ...Added) Set {
 	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), job(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {

@@ -20,7 +20,7 @@ type payload struct {
 }
 
 // alertFormatOf returns the format of a sink, or plain text for any other name. To add a sink, add
-// its name in config.Alerts, too, which reads ALERT_SINK.
+// its name to parseSink in internal/config, too, which reads ALERT_SINK.
 func alertFormatOf(sink string) alertFormat {
 	switch sink {
 	case "slack":

@@ -39,7 +39,8 @@ const (
 	reloadedReason = "Reloaded"
 	// rolledReason means that no Pod from before the reload remains.
 	rolledReason = "Rolled"
-	// notRolledReason means that Pods were not replaced, for a reason that a user can often remove.
+	// notRolledReason means that Pods were not replaced, for a reason that a user can often remove:
+	// their rollout does not complete, or a client keeps reverting it.
 	notRolledReason = "NotRolled"
 	// revertedReason means that a mark was removed, and that the workload was rolled with another
 	// mark.

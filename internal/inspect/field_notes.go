@@ -16,7 +16,7 @@ import (
 // that this version does not know. They need a request of their own, because decoding drops such
 // fields. It returns nil if the user may not get the workload.
 func (c *Cluster) FieldNotes(ctx context.Context, s *Settings, w *workload.Workload) []string {
-	kind, known := s.kindOf(w.Key)
+	kind, known := s.Rules.Kinds.Named(w.Key.Kind)
 	if !known {
 		return nil
 	}
@@ -29,14 +29,6 @@ func (c *Cluster) FieldNotes(ctx context.Context, s *Settings, w *workload.Workl
 		return nil
 	}
 	return fieldNotes(kind, obj)
-}
-
-func (s *Settings) kindOf(key workload.Key) (kinds.Kind, bool) {
-	i := slices.IndexFunc(s.Rules.Kinds, func(k kinds.Kind) bool { return k.Name == key.Kind })
-	if i < 0 {
-		return kinds.Kind{}, false
-	}
-	return s.Rules.Kinds[i], true
 }
 
 func fieldNotes(kind kinds.Kind, obj map[string]any) []string {

@@ -32,7 +32,8 @@ func NewFollowed(s *Settings) *Objects {
 	o.live = &live{state: state.NewWithoutHistory(s.Rules.AutoReloadAll), followed: true}
 	o.live.state.CountKeys(s.Rules.Keys)
 	o.live.state.TrackChanges()
-	if o.grants = nil; s.Rules.ReferenceGrants { // none were read
+	o.grants = nil // none were read
+	if s.Rules.ReferenceGrants {
 		o.live.state.ReadGrants()
 	}
 	return o

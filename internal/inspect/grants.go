@@ -75,10 +75,10 @@ func (o *Objects) putGrant(obj runtime.Object) bool {
 	return ok
 }
 
-// mayBeGranted reports whether a ReferenceGrant of manifests allows a source, but counts only with a
-// flag that the controller may have.
+// mayBeGranted reports whether a ReferenceGrant of manifests allows a source of another namespace, but
+// counts only with a flag that the controller may have.
 func (o *Objects) mayBeGranted(w *workload.Workload, key source.Key) bool {
-	if o.settings.Rules.ReferenceGrants || o.grants == nil || !key.IsForeign() {
+	if o.settings.Rules.ReferenceGrants {
 		return false
 	}
 	origin := key.Origin()

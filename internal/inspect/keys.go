@@ -94,7 +94,7 @@ func (s *Source) lintListed(say func(note bool, format string, args ...any)) {
 	if s.Absent || s.Unread || s.Ignored || s.Keys.Cause != policy.KeysListed {
 		return
 	}
-	if s.Keys.Keys.String() == "no key" {
+	if s.Keys.Keys.None() {
 		say(false, "annotation %s selects no key of %s, so no change of it rolls this workload", annotations.Keys, s.Key)
 	}
 	only, without := s.Keys.Keys.Names()

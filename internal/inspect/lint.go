@@ -147,10 +147,8 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	if !ok || !facts.Workload.Policy.OptedIn(s.Rules.AutoReloadAll) {
 		return all
 	}
-	if kind, known := s.kindOf(key); known {
-		for _, note := range fieldNotes(kind, e.objects.raw[named(key.Kind, key.Namespace, key.Name)]) {
-			say(true, "%s", note)
-		}
+	for _, note := range e.objects.fieldNotes[named(key.Kind, key.Namespace, key.Name)] {
+		say(true, "%s", note)
 	}
 	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}
 	x.readLedger()

@@ -75,7 +75,9 @@ func (o *Objects) putAll(all []Manifest) {
 		}
 		gvk := m.Object.GetObjectKind().GroupVersionKind()
 		name := o.named(gvk.Group, gvk.Kind, head.GetNamespace(), head.GetName())
-		o.raw[name] = m.raw
+		if kind, known := o.settings.Rules.Kinds.Of(gvk.Group, gvk.Kind); known {
+			o.fieldNotes[name] = fieldNotes(kind, m.raw)
+		}
 		if len(m.mistyped) > 0 {
 			o.mistyped[name] = m.mistyped
 		}

@@ -49,8 +49,8 @@ type Objects struct {
 	// places and mistyped are for objects in manifests, by their names in findings.
 	places   map[string]*place
 	mistyped map[string][]mistyped
-	// raw has the objects in manifests as they are written, by the same names.
-	raw map[string]map[string]any
+	// fieldNotes are those of workloads in manifests, by the same names.
+	fieldNotes map[string][]string
 	// live has the workloads and the sources of a process that follows the cluster, instead of the
 	// maps.
 	live *live
@@ -62,7 +62,7 @@ func NewObjects(s *Settings) *Objects {
 		settings:  s,
 		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
 		namespaces: map[string]*rules.Namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
-		places: map[string]*place{}, mistyped: map[string][]mistyped{}, raw: map[string]map[string]any{},
+		places: map[string]*place{}, mistyped: map[string][]mistyped{}, fieldNotes: map[string][]string{},
 	}
 	o.grants = &grants{sets: map[string]*grant.Set{}, known: []string{""}}
 	return o

@@ -74,6 +74,9 @@ func (k *Keys) Equal(other *Keys) bool {
 	return k.all == other.all && slices.Equal(k.only, other.only) && slices.Equal(k.without, other.without)
 }
 
+// None reports whether it selects no key of any source.
+func (k *Keys) None() bool { return k != nil && !k.all && !slices.ContainsFunc(k.only, k.Has) }
+
 // Names are the keys that are selected by name, and the keys that are left out.
 func (k *Keys) Names() (only, without []string) {
 	if k == nil {
@@ -89,11 +92,10 @@ func (k *Keys) String() string {
 		return "all keys"
 	case k.all:
 		return "all keys except " + strings.Join(k.without, ", ")
-	}
-	named := slices.DeleteFunc(slices.Clone(k.only), func(name string) bool { return !k.Has(name) })
-	if len(named) == 0 {
+	case k.None():
 		return "no key"
 	}
+	named := slices.DeleteFunc(slices.Clone(k.only), func(name string) bool { return !k.Has(name) })
 	return strings.Join(named, ", ")
 }
 

@@ -46,7 +46,7 @@ func TestAReloadWaitsWhileAlertsFire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = report.NewJudge(to).Ask(t.Context(), controller.Question{Query: query})
+			err = report.NewGateURL(to).Ask(t.Context(), controller.Question{Query: query})
 			if want := tc.want; (want == "") != (err == nil) || err != nil && err.Error() != want {
 				t.Errorf("got %v, want %q", err, want)
 			}
@@ -56,7 +56,7 @@ func TestAReloadWaitsWhileAlertsFire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.NewJudge(to).Ask(t.Context(), controller.Question{}) == nil {
+	if report.NewGateURL(to).Ask(t.Context(), controller.Question{}) == nil {
 		t.Error("a reload starts although nobody answers")
 	}
 }

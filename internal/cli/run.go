@@ -148,7 +148,7 @@ func (p *process) newController(ctx context.Context, where place) {
 	var acting atomic.Pointer[func() bool]
 	p.ctl = controller.New(controller.Options{
 		Settings: cfg.Rules(), Namespace: where.namespace, AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI,
-		Receiver: newReceiver(cfg, log, p.events, p.metrics), Judge: newJudge(cfg, log),
+		Receiver: newReceiver(cfg, log, p.events, p.metrics), GateURL: newGateURL(cfg, log),
 		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, p.client, where.namespace, cfg.DryRun, wall, log)
 		},
@@ -265,14 +265,14 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 	return webhook
 }
 
-// newJudge returns nil if nothing outside of the cluster is asked before a reload.
-func newJudge(cfg *config.Config, log *slog.Logger) controller.Judge {
-	if cfg.Gates.Judge == nil || cfg.Webhook != nil || cfg.DryRun {
+// newGateURL returns nil if nothing outside of the cluster is asked before a reload.
+func newGateURL(cfg *config.Config, log *slog.Logger) controller.GateURL {
+	if cfg.Gates.URL == nil || cfg.Webhook != nil || cfg.DryRun {
 		return nil
 	}
-	judge := report.NewJudge(cfg.Gates.Judge)
-	log.Info("asking before each reload whether it may start (--gate-url)", "url", judge.Receiver())
-	return judge
+	gateURL := report.NewGateURL(cfg.Gates.URL)
+	log.Info("asking before each reload whether it may start (--gate-url)", "url", gateURL.Receiver())
+	return gateURL
 }
 
 // introduce logs, before anything is written, what the controller is about to manage. A user who

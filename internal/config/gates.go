@@ -22,10 +22,10 @@ type Gates struct {
 	Window string
 	// Approval reports whether each reload has to be approved.
 	Approval bool
-	// Judge is the address that is asked before each reload, or nil. It may contain a token, so it
-	// is never shown completely.
-	Judge    *url.URL
-	judgeURL string
+	// URL is the address of --gate-url, which is asked before each reload, or nil. It may contain a
+	// token, so it is never shown completely.
+	URL     *url.URL
+	gateURL string
 	// Keys is which keys of a source count, unless annotations say otherwise.
 	Keys policy.KeyMode
 	// Mode is what follows from a change, unless annotations say otherwise.
@@ -41,7 +41,7 @@ func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
 	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
 	flags.Var((*approvalValue)(&g.Approval), "approval", "required if each reload waits until a user approves it with reroll approve (default: only where the annotation reroll.dev/approval requires it)")
-	flags.StringVar(&g.judgeURL, gateFlag, "", "URL to ask by GET before each reload, which starts if the response is 200, and waits otherwise: http://… or https://…")
+	flags.StringVar(&g.gateURL, gateFlag, "", "URL to ask by GET before each reload, which starts if the response is 200, and waits otherwise: http://… or https://…")
 	flags.Var((*keysValue)(&g.Keys), "keys", "which keys of a ConfigMap or Secret count: all, or only those that the Pod template uses: all or used")
 	flags.Var((*modeValue)(&g.Mode), "mode", "what follows from a change: reload the workload, or only notify that its Pods are out of date: reload or notify")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
@@ -58,9 +58,9 @@ func (g *Gates) bindHalt(flags *pflag.FlagSet) {
 
 // validate refuses values that the flags accept by themselves.
 func (g *Gates) validate(refuse func(format string, args ...any)) {
-	if to := strings.TrimSpace(g.judgeURL); to != "" {
+	if to := strings.TrimSpace(g.gateURL); to != "" {
 		var ok bool
-		if g.Judge, ok = address(to, "http", "https"); !ok {
+		if g.URL, ok = address(to, "http", "https"); !ok {
 			refuse("--%s is not a URL: write one such as https://host/path", gateFlag)
 		}
 	}

@@ -43,7 +43,7 @@ func testAddress(t *testing.T, flag string) {
 				t.Errorf("it is refused with %q", err)
 			}
 			got := ""
-			if to := map[string]*url.URL{"webhook-url": cfg.Webhook, "gate-url": cfg.Gates.Judge}[flag]; to != nil {
+			if to := map[string]*url.URL{"webhook-url": cfg.Webhook, "gate-url": cfg.Gates.URL}[flag]; to != nil {
 				got = to.String()
 			}
 			if got != tc.want {

@@ -38,8 +38,8 @@ type Options struct {
 	Classes bool
 	// Receiver is notified of changes instead of a reload, with NotifyOnly; nil without a receiver.
 	Receiver Receiver
-	// Judge is asked before each reload; nil without one.
-	Judge Judge
+	// GateURL is the program of --gate-url, which is asked before each reload; nil without one.
+	GateURL GateURL
 	// LoadKey is called once, when the workloads are known. It returns the key for the digests of
 	// Secrets, and when the key was created.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
@@ -104,8 +104,8 @@ type Controller struct {
 	fleets fleets
 	// storm has the latest reloads of the cluster.
 	storm *storm
-	// judging are the questions to the judge, and its answers.
-	judging *judging
+	// gateURLQuestions are the questions to the program of --gate-url, and its answers.
+	gateURLQuestions *gateURLQuestions
 	// freeze is the text of the freeze of all namespaces.
 	freeze atomic.Pointer[string]
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
@@ -142,7 +142,7 @@ type queues struct {
 	notifications *workqueue.Queue
 	// pauses is for workloads that may have to be resumed.
 	pauses *workqueue.Queue
-	// questions is for workloads about which the judge is to be asked again.
+	// questions is for workloads about which the program of --gate-url is to be asked again.
 	questions *workqueue.Queue
 }
 
@@ -161,19 +161,19 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report, 
 	}
 	ctl := &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report, counter: counter,
-		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c), questions: workqueue.New(c)},
-		state:      known,
-		classes:    newClasses(),
-		jobs:       newOwnJobs(),
-		pending:    newPendingNotices(),
-		often:      newReloadCounts(c),
-		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
-		records:    map[workload.Key]*record{},
-		storm:      newStorm(opts.Halt),
-		judging:    newJudging(c),
-		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
-		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
+		leadership:       leadership{synced: make(chan struct{}), leads: func() bool { return true }},
+		queues:           queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c), questions: workqueue.New(c)},
+		state:            known,
+		classes:          newClasses(),
+		jobs:             newOwnJobs(),
+		pending:          newPendingNotices(),
+		often:            newReloadCounts(c),
+		adopt:            rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
+		records:          map[workload.Key]*record{},
+		storm:            newStorm(opts.Halt),
+		gateURLQuestions: newGateURLQuestions(c),
+		fleets:           fleets{of: map[string]map[source.Key]*fleet{}},
+		others:           otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
 	ctl.reconcilers = map[string]func(context.Context, workload.Key) workqueue.Result{kinds.Jobs().Name: ctl.reconcileJob}
 	return ctl
@@ -261,9 +261,9 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	if c.asksFreeze() {
 		running.Go(func() { c.serveFreeze(writing, ctx.Done()) })
 	}
-	if c.opts.Judge != nil {
-		for range judgeWorkers {
-			running.Go(func() { c.serveJudge(ctx) })
+	if c.opts.GateURL != nil {
+		for range gateURLWorkers {
+			running.Go(func() { c.serveGateURL(ctx) })
 		}
 		running.Go(func() { c.questions.Serve(ctx.Done(), c.askAboutAgain) })
 	}

@@ -44,8 +44,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyOverridden(w, answer.Override)
 		return nil
 	}
-	if answer.By != gate.Judge && answer.By != gate.Waves { // these need its answer
-		c.judging.forget(w.Key)
+	if answer.By != gate.URL && answer.By != gate.Waves { // these need its answer
+		c.gateURLQuestions.forget(w.Key)
 	}
 	if answer.Asked && !answer.Until.IsZero() {
 		return retryAfter(answer.Until.Sub(facts.Now)) // mostly it may start in a moment, and needs no other write before that
@@ -100,8 +100,8 @@ func (c *Controller) notifyAwaited(w *workload.Workload, d *reload.Decision, ans
 		c.notifyHaltedReload(w, d, answer)
 	case answer.By == gate.Freeze:
 		c.notifyFrozen(w, d, answer)
-	case answer.By == gate.Judge:
-		c.notifyJudged(w, d, answer)
+	case answer.By == gate.URL:
+		c.notifyHeldByGateURL(w, d, answer)
 	case answer.By == gate.Window:
 		c.notifyClosed(w, d, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
@@ -151,7 +151,7 @@ func (c *Controller) isHeld(facts *reload.Facts, d *reload.Decision) bool {
 
 // passedGates notes that no reload of a workload waits.
 func (c *Controller) passedGates(key workload.Key) {
-	c.judging.forget(key)
+	c.gateURLQuestions.forget(key)
 	c.with(key, func(r *record) { r.awaits = awaitedGate{} })
 }
 

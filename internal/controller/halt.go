@@ -50,9 +50,9 @@ func (c *Controller) halts() bool {
 // fleets.mu.
 func (c *Controller) otherWorkloads(find gate.Find) gate.Others {
 	if !c.halts() {
-		return gate.Others{Find: find, Judge: c.judge()}
+		return gate.Others{Find: find, GateURL: c.gateURL()}
 	}
-	return gate.Others{Find: find, Judge: c.judge(), Failed: c.hasFailed, Halt: func(key workload.Key) gate.Answer {
+	return gate.Others{Find: find, GateURL: c.gateURL(), Failed: c.hasFailed, Halt: func(key workload.Key) gate.Answer {
 		c.storm.mu.Lock()
 		defer c.storm.mu.Unlock()
 		c.fillStorm()

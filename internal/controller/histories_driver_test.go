@@ -60,8 +60,8 @@ type history struct {
 	frozenUntil time.Time
 	// approvals is what users have to approve.
 	approvals drawnApprovals
-	// judge is the program that is asked before each reload.
-	judge drawnJudge
+	// gateURL is the program that is asked before each reload.
+	gateURL drawnGateURL
 	// optsIn and notifies are the defaults of the namespace of the running controller.
 	optsIn, notifies bool
 
@@ -229,7 +229,7 @@ func (h *history) start() {
 	opts.Keys = h.drawKeys()
 	h.window = drawWindow(marks)
 	opts.Window, opts.Approval = h.window.text, h.requireApproval()
-	opts.Judge = h.drawJudge()
+	opts.GateURL = h.drawGateURL()
 	defaults := rand.New(rand.NewPCG(h.seed, uint64(h.life)+2000))
 	opts.AutoReloadAll = h.drawDefaults(defaults, all)
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)

@@ -88,7 +88,7 @@ func numberOf(t *testing.T, variable string) (uint64, bool) {
 // checkDraws fails if an event was so rare that the run proves nothing about it.
 func checkDraws(t *testing.T, counts map[string]int) {
 	t.Helper()
-	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled, heldByLimit, heldToJudge}) {
+	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled, heldByLimit, heldToGateURL}) {
 		least := 200
 		if name == killedResumed {
 			least = 100 // one in ten histories has pauses
@@ -197,7 +197,7 @@ func table(test string, base, histories uint64, counts map[string]int, bounds ma
 		}
 	}
 	fmt.Fprintf(&b, "  steps: %s\n", strings.Join(steps, ", "))
-	fmt.Fprintf(&b, "  reloads that waited: %d; %s: %d\n", counts[heldByLimit], heldToJudge, counts[heldToJudge])
+	fmt.Fprintf(&b, "  reloads that waited: %d; %s: %d\n", counts[heldByLimit], heldToGateURL, counts[heldToGateURL])
 	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts, bounds))
 	return b.String()
 }

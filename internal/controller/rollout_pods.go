@@ -85,7 +85,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 			return err
 		}
 	}
-	o := f.Judge(w, pods)
+	o := f.PodsOutcome(w, pods)
 	ended := o.Converged(w) || f.resumed && o.Old == 0 && !o.NotFound
 	c.mu.Lock()
 	now := c.clock.Now()

@@ -43,8 +43,8 @@ type stage struct {
 	requests sync.Mutex
 	// oldPods are from before everything that changes.
 	oldPods bool
-	// judgeHangs reports whether no question to the judge is answered.
-	judgeHangs bool
+	// gateURLHangs reports whether no question to the program of --gate-url is answered.
+	gateURLHangs bool
 	// asking happens once, while the pods are asked.
 	asking func()
 	// marked counts the writes of pod templates among those that were tried.
@@ -140,7 +140,7 @@ func newStage(t *testing.T) *stage {
 // play looks at what is due until so much time is over.
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
-		if s.opts.Judge != nil && !s.judgeHangs && s.askJudge(s.Context()) {
+		if s.opts.GateURL != nil && !s.gateURLHangs && s.askGateURL(s.Context()) {
 			continue
 		}
 		key, wait, ok := s.queue.Pop()
@@ -176,7 +176,8 @@ func (s *stage) letGo(wait *time.Duration) bool {
 	return ok
 }
 
-// askLater asks again about a reload that the judge lets wait, or says when, as letGo does.
+// askLater asks again about a reload that the program of --gate-url lets wait, or says when, as
+// letGo does.
 func (s *stage) askLater(wait *time.Duration) bool {
 	key, later, ok := s.questions.Pop()
 	if ok {

@@ -13,7 +13,7 @@ import (
 // dropQueued drops the entries of a deleted workload, unless it is a Job with a copy, and the
 // question about its reload.
 func (c *Controller) dropQueued(key workload.Key) {
-	c.judging.forget(key)
+	c.gateURLQuestions.forget(key)
 	if c.acting.Load() || c.jobs.recreating(key) != nil {
 		return
 	}

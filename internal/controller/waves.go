@@ -221,7 +221,7 @@ func (c *Controller) leaveGates(key workload.Key) {
 	if r := c.recordOf(key); r.sent != nil && r.refused < refusedOften {
 		unknown = r.sent.at.Add(lostUntil).Sub(c.clock.Now())
 	}
-	unanswered := c.judging.unanswered(key)
+	unanswered := c.gateURLQuestions.unanswered(key)
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
 	for f := range c.fleets.in(key.Namespace) {

@@ -27,14 +27,15 @@ const (
 	Churn Name = "churn"
 	// Waves rolls the workloads of a source one after the other, and stops if one fails.
 	Waves Name = "waves"
-	// Judge is a program outside of the cluster that is asked before each reload.
-	Judge Name = "judge"
+	// URL is the program of --gate-url, outside of the cluster, which is asked before each reload.
+	// Its text is in metrics, on which users have alerts.
+	URL Name = "judge"
 	// Halted starts no reload at all while too many of the latest fail.
 	Halted Name = "halt"
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, Judge, Waves} }
+func Names() []Name { return []Name{Notify, Approval, Freeze, Window, Churn, Halted, URL, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -50,7 +51,7 @@ type Answer struct {
 	Stopped bool
 	// Request is what a user has to approve, for Approval.
 	Request Request
-	// Asked reports, for Judge, that the answer is on its way. Until is when the reload counts as
+	// Asked reports, for URL, that the answer is on its way. Until is when the reload counts as
 	// held, zero if it does.
 	Asked bool
 	// Override is when the gate holds the reload no longer, because a certificate expires. For an
@@ -67,9 +68,9 @@ type Others struct {
 	Find Find
 	// Halt reports whether all reloads wait, as Storm.Ask does.
 	Halt func(workload.Key) Answer
-	// Judge returns what a program outside of the cluster answered, and asks it if that is not known
+	// GateURL returns what the program of --gate-url answered, and asks it if that is not known
 	// and ask is true.
-	Judge func(f *reload.Facts, d *reload.Decision, ask bool) Answer
+	GateURL func(f *reload.Facts, d *reload.Decision, ask bool) Answer
 	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when
 	// each reload begins, because Halt needs that.
 	Failed func(workload.Key) bool
@@ -112,7 +113,7 @@ func firstClosed(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
-	if a := checkJudge(f, d, others, true); !a.Open() {
+	if a := checkGateURL(f, d, others, true); !a.Open() {
 		return a
 	}
 	return checkWaves(f, fleetsOf(f, d, others.Find))
@@ -139,19 +140,19 @@ func wouldHold(f *reload.Facts, d *reload.Decision, others Others) Answer {
 	if a := checkHalt(f, d, others.Halt); !a.Open() {
 		return a
 	}
-	if a := checkJudge(f, d, others, false); !a.Open() {
+	if a := checkGateURL(f, d, others, false); !a.Open() {
 		return a
 	}
 	return peekWaves(f, fleetsWithout(d, others.Find))
 }
 
-// checkJudge checks the answer of a program outside of the cluster. It is asked only if all other
+// checkGateURL checks the answer of the program of --gate-url, which is asked only if all other
 // gates but the waves are open, and not about an urgent change.
-func checkJudge(f *reload.Facts, d *reload.Decision, others Others, ask bool) Answer {
-	if others.Judge == nil || isUrgent(d) {
+func checkGateURL(f *reload.Facts, d *reload.Decision, others Others, ask bool) Answer {
+	if others.GateURL == nil || isUrgent(d) {
 		return Answer{}
 	}
-	return others.Judge(f, d, ask)
+	return others.GateURL(f, d, ask)
 }
 
 // Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.

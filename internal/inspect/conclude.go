@@ -226,7 +226,7 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 		// image.
 		return o, e.keepsPrevious(a)
 	}
-	o = pursuit.Judge(w, a.Pods.of(w))
+	o = pursuit.PodsOutcome(w, a.Pods.of(w))
 	if o.Cause == rollout.CauseNotFound {
 		o.Cause = "" // for all answers that depend on Pods, the answer reports that none were found
 	}

@@ -101,8 +101,8 @@ func settingsOf(cfg *config.Config) *Settings {
 	switch {
 	case cfg.Webhook != nil: // then it asks nobody, because it rolls nothing
 		s.receiver = config.WithoutToken(cfg.Webhook.String())
-	case cfg.Gates.Judge != nil:
-		s.gateURL = config.WithoutToken(cfg.Gates.Judge.String())
+	case cfg.Gates.URL != nil:
+		s.gateURL = config.WithoutToken(cfg.Gates.URL.String())
 	}
 	return s
 }

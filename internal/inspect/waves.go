@@ -106,8 +106,8 @@ func (e *Evaluation) availableSince(a *Answer) time.Time {
 func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
 	others := gate.Others{Find: e.find(facts), Halt: e.halt}
 	a := gate.Check(facts, &d, others)
-	if judge := e.judge(); a.Open() && judge != nil {
-		others.Judge = judge // the controller asks before the waves, but only their answer is known here
+	if gateURL := e.gateURL(); a.Open() && gateURL != nil {
+		others.GateURL = gateURL // the controller asks before the waves, but only their answer is known here
 		a = gate.Check(facts, &d, others)
 	}
 	if a.Open() {

@@ -57,7 +57,7 @@ func (x *Explanation) nextOpen() string {
 		return x.nextThaw()
 	case gate.Window:
 		return x.nextOpening()
-	case gate.Judge:
+	case gate.URL:
 		return "Reroll asks again every few seconds; to roll it without an answer, set " + annotations.Urgent + ": \"true\" on the changed source"
 	default:
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)

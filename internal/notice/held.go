@@ -23,8 +23,8 @@ func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice
 	return heldUntil(w, src, why, ends, buildinfo.Doc("how-to/freeze-reloads.md"))
 }
 
-// HeldByJudge is about a reload that a program outside of the cluster lets wait.
-func HeldByJudge(w *workload.Workload, src source.Key, why string) Notice {
+// HeldByGateURL is about a reload that the program of --gate-url lets wait.
+func HeldByGateURL(w *workload.Workload, src source.Key, why string) Notice {
 	return normal(w, ReloadHeld, fmt.Sprintf("The reload for %s '%s' waits, because %s. Reroll asks again every few seconds, and then rolls the newest data. See %s",
 		src.Kind, src.Name, why, buildinfo.Doc("how-to/when-reloads-happen.md#ask-another-program")))
 }

@@ -63,7 +63,7 @@ func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // send tries once.
 func (p *poster) send(ctx context.Context, message payload) error {
-	return p.request(ctx, http.MethodPost, p.to, message, p.judge)
+	return p.request(ctx, http.MethodPost, p.to, message, p.checkStatus)
 }
 
 // request sends one request, and hands the response over. The time for both is bounded.
@@ -94,7 +94,8 @@ func (p *poster) request(ctx context.Context, method string, to *url.URL, messag
 	}
 }
 
-func (p *poster) judge(answer *http.Response) error {
+// checkStatus returns nil for a status 2xx, and otherwise what is wrong.
+func (p *poster) checkStatus(answer *http.Response) error {
 	code := answer.StatusCode
 	if code >= 200 && code < 300 {
 		return nil

@@ -1,4 +1,4 @@
-// Package rollout judges whether the rollout of a reload has completed: which older Pods remain,
+// Package rollout decides whether the rollout of a reload has completed: which older Pods remain,
 // and why. It does not decide on the next reload.
 package rollout
 
@@ -103,9 +103,9 @@ func (p *Reload) StatusOutcome(w *workload.Workload) Outcome {
 	return Outcome{Cause: cause, Changed: p.Changed, Old: old, All: int(w.Progress.Total), Wanted: int(w.Progress.Wanted)}
 }
 
-// Judge returns what the Pods prove about a reload whose marks are in place. The cause is why Pods
-// were not replaced, if any are left, or are missing.
-func (p *Reload) Judge(w *workload.Workload, pods []Pod) Outcome {
+// PodsOutcome returns what the Pods prove about a reload whose marks are in place. The cause is why
+// Pods were not replaced, if any are left, or are missing.
+func (p *Reload) PodsOutcome(w *workload.Workload, pods []Pod) Outcome {
 	o := Outcome{Changed: p.Changed, All: len(pods), Wanted: int(w.Progress.Wanted)}
 	for i := range pods {
 		if p.older(w, &pods[i]) {

@@ -123,7 +123,7 @@ func TestEachCauseIsReported(t *testing.T) {
 			if !ok {
 				t.Fatal("the reload is not followed")
 			}
-			o := p.Judge(w, tc.pods)
+			o := p.PodsOutcome(w, tc.pods)
 			if o.Cause != tc.cause || o.Old != tc.old || o.All != len(tc.pods) || o.Pod != tc.pod || o.Trouble != tc.trouble {
 				t.Errorf("got %+v", o)
 			}
@@ -168,7 +168,7 @@ func TestARestartIsProvedByTheAgeOfPods(t *testing.T) {
 	born := func(after time.Duration) Pod {
 		return podOf("web", true, func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(at.Add(after)) })
 	}
-	if o := p.Judge(w, []Pod{born(-time.Second), born(0), born(time.Second)}); o.Old != 1 {
+	if o := p.PodsOutcome(w, []Pod{born(-time.Second), born(0), born(time.Second)}); o.Old != 1 {
 		t.Errorf("%d are older than the restart", o.Old)
 	}
 }
@@ -234,7 +234,7 @@ func TestAReloadHasConverged(t *testing.T) {
 				pods = nil
 			}
 			p, _ := LatestReload(w)
-			if o := p.Judge(w, pods); o.Converged(w) != tc.want {
+			if o := p.PodsOutcome(w, pods); o.Converged(w) != tc.want {
 				t.Errorf("converged: %t", !tc.want)
 			}
 		})

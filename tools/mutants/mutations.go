@@ -26,7 +26,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), byLabels(), keys(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), judges(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
+	return append(slices.Concat(drawn(), byLabels(), keys(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), gateURL(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",

@@ -110,3 +110,27 @@ func notices() []mutation {
 		},
 	}
 }
+
+// repeats are mutations of what is reported again, or not too often.
+func repeats() []mutation {
+	return []mutation{
+		{
+			what: "notify: each change is notified",
+			file: "internal/controller/gate.go",
+			from: "		awaits.notified = facts.Now\n", to: "		_ = notifyIn\n",
+			in: controller, tests: "^TestASourceThatIsWrittenInALoop",
+		},
+		{
+			what: "namespaces: one that no longer opts out rolls earlier changes",
+			file: "internal/reload/unseen_edit.go",
+			from: "		since = f.OptedInByNamespaceAt // until", to: "		_ = since // until",
+			in: controller, tests: "^TestANamespaceThatOptsOutNoLonger",
+		},
+		{
+			what: "namespaces: a command that waits reads them once",
+			file: "internal/inspect/wait.go",
+			from: "clk.Since(read) >= again", to: "false",
+			in: "./internal/inspect", tests: "^TestACommandThatWaitsReads",
+		},
+	}
+}

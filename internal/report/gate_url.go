@@ -16,9 +16,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-// judgeTakes bounds how long an answer may take. A reload waits that long if the address of
+// gateURLTakes bounds how long an answer may take. A reload waits that long if the address of
 // --gate-url hangs.
-const judgeTakes = 5 * time.Second
+const gateURLTakes = 5 * time.Second
 
 // mostReason bounds the reason in an answer, and mostBody what is read of it, in bytes.
 const (
@@ -26,44 +26,44 @@ const (
 	mostBody   = 4 << 10
 )
 
-// Judge asks an address before each reload. It follows no redirect, verifies TLS, and ignores the
-// proxy of the environment.
-type Judge struct{ poster *poster }
+// GateURL asks the address of --gate-url before each reload. It follows no redirect, verifies TLS,
+// and ignores the proxy of the environment.
+type GateURL struct{ poster *poster }
 
-// NewJudge returns a judge for an address, which may contain a token.
-func NewJudge(to *url.URL) *Judge {
+// NewGateURL returns a GateURL for an address, which may contain a token.
+func NewGateURL(to *url.URL) *GateURL {
 	p := newPoster(to, nil)
-	p.setting, p.timeout = "--gate-url", judgeTakes
-	return &Judge{poster: p}
+	p.setting, p.timeout = "--gate-url", gateURLTakes
+	return &GateURL{poster: p}
 }
 
 // Receiver is the part of the address that is not secret.
-func (j *Judge) Receiver() string { return j.poster.receiver() }
+func (g *GateURL) Receiver() string { return g.poster.receiver() }
 
 // Ask returns nil if the reload may start, and otherwise why it waits, in one line.
-func (j *Judge) Ask(ctx context.Context, q controller.Question) error {
-	to := *j.poster.to
+func (g *GateURL) Ask(ctx context.Context, q controller.Question) error {
+	to := *g.poster.to
 	if to.RawQuery != "" {
 		to.RawQuery += "&"
 	}
 	to.RawQuery += q.Query
-	return j.poster.request(ctx, http.MethodGet, &to, payload{}, j.take)
+	return g.poster.request(ctx, http.MethodGet, &to, payload{}, g.take)
 }
 
 // take reads the answer: 200 means that the reload may start.
-func (j *Judge) take(answer *http.Response) error {
+func (g *GateURL) take(answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
 	if answer.StatusCode < http.StatusBadRequest {
-		if err := j.poster.judge(answer); err != nil {
+		if err := g.poster.checkStatus(answer); err != nil {
 			return err // a redirect, with its remedy
 		}
 	}
 	// What was read counts, even if the connection breaks off.
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody))
 	answered := "it answered " + status(answer.StatusCode)
-	if reason := strings.TrimSpace(OneLine(strings.ToValidUTF8(string(body), "�"))); reason != "" && !j.repeats(reason) {
+	if reason := strings.TrimSpace(OneLine(strings.ToValidUTF8(string(body), "�"))); reason != "" && !g.repeats(reason) {
 		answered = fmt.Sprintf("%s: %s", answered, cutTo(reason, mostReason))
 	}
 	return failure(answered)
@@ -79,8 +79,8 @@ const longToken = 8
 
 // repeats reports whether a text has a part of the address that may be a token. Many servers repeat
 // the path of a request in their errors, escaped in some way, or without what a proxy removed.
-func (j *Judge) repeats(text string) bool {
-	to := j.poster.to
+func (g *GateURL) repeats(text string) bool {
+	to := g.poster.to
 	var secret []string
 	for part := range strings.SplitSeq(to.EscapedPath(), "/") {
 		part = unescaped(part)

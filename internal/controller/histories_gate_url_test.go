@@ -15,8 +15,8 @@ import (
 // Some controllers ask a program outside of the cluster before each reload. It changes its mind,
 // and may take long to answer. A change that waits is judged as any other when all is at rest.
 
-// drawnJudge is that program, with what it was asked and has answered.
-type drawnJudge struct {
+// drawnGateURL is that program, with what it was asked and has answered.
+type drawnGateURL struct {
 	r *rand.Rand
 	// asks reports whether the running controller asks, and open are the questions without an
 	// answer.
@@ -27,33 +27,33 @@ type drawnJudge struct {
 	allowed map[workload.Key]allowed
 }
 
-// heldToJudge counts the reloads of controllers that ask.
-const heldToJudge = "reloads that were asked about"
+// heldToGateURL counts the reloads of controllers that ask.
+const heldToGateURL = "reloads that were asked about"
 
 type allowed struct {
 	query url.Values
 	at    time.Time
 }
 
-// Ask implements Judge. Histories answer later.
-func (j *drawnJudge) Ask(context.Context, Question) error { return nil }
+// Ask implements GateURL. Histories answer later.
+func (j *drawnGateURL) Ask(context.Context, Question) error { return nil }
 
-// Receiver implements Judge.
-func (j *drawnJudge) Receiver() string { return "https://judge" }
+// Receiver implements GateURL.
+func (j *drawnGateURL) Receiver() string { return "https://gate" }
 
-// drawJudge draws whether a controller asks.
-func (h *history) drawJudge() Judge {
-	h.judge = drawnJudge{r: rand.New(rand.NewPCG(h.seed, 3000+uint64(h.life))), allowed: map[workload.Key]allowed{}}
-	if h.judge.asks = h.judge.r.IntN(8) == 0; !h.judge.asks {
+// drawGateURL draws whether a controller asks.
+func (h *history) drawGateURL() GateURL {
+	h.gateURL = drawnGateURL{r: rand.New(rand.NewPCG(h.seed, 3000+uint64(h.life))), allowed: map[workload.Key]allowed{}}
+	if h.gateURL.asks = h.gateURL.r.IntN(8) == 0; !h.gateURL.asks {
 		return nil
 	}
 	h.say("each reload is asked about")
-	return &h.judge
+	return &h.gateURL
 }
 
 // askAll begins to ask what is due, and answers some questions.
 func (h *history) askAll() (some bool) {
-	j := &h.judge
+	j := &h.gateURL
 	if !j.asks {
 		return false
 	}
@@ -66,7 +66,7 @@ func (h *history) askAll() (some bool) {
 		h.c.questions.Finish(key, h.c.askAboutAgain(key))
 	}
 	for {
-		q, ok := h.c.judging.next()
+		q, ok := h.c.gateURLQuestions.next()
 		if !ok {
 			break
 		}
@@ -88,27 +88,27 @@ func (h *history) answer(q Question) {
 	if err != nil {
 		h.oracle.fail("%s is asked about by %q: %v", q.Workload, q.Query, err)
 	}
-	if h.judge.r.IntN(2) == 0 {
-		h.say("judge: %s may be rolled", q.Workload)
-		h.judge.allowed[q.Workload] = allowed{query, h.clock.Now()}
+	if h.gateURL.r.IntN(2) == 0 {
+		h.say("gate URL: %s may be rolled", q.Workload)
+		h.gateURL.allowed[q.Workload] = allowed{query, h.clock.Now()}
 		h.c.takeAnswer(q, nil)
 		return
 	}
-	h.say("judge: %s must wait", q.Workload)
-	delete(h.judge.allowed, q.Workload)
+	h.say("gate URL: %s must wait", q.Workload)
+	delete(h.gateURL.allowed, q.Workload)
 	h.c.takeAnswer(q, errors.New("an alert fires"))
 }
 
 // judgeAnswer checks that a reload was allowed just now, and that the question had data that it
 // brings.
 func (h *history) judgeAnswer(key workload.Key, body []byte) {
-	if !h.judge.asks || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
+	if !h.gateURL.asks || h.kind != "" || !bytes.Contains(body, []byte(`"template"`)) {
 		return
 	}
-	h.count(heldToJudge)
+	h.count(heldToGateURL)
 	now := h.clock.Now()
-	given, ok := h.judge.allowed[key]
-	if !ok || now.Sub(given.at) > judgeAgain {
+	given, ok := h.gateURL.allowed[key]
+	if !ok || now.Sub(given.at) > gateURLAgain {
 		h.oracle.fail("%s is rolled at %s, and the latest answer does not allow it: %v", key, clockTime(now), given)
 		return
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-func judgeOf(t *testing.T, server *httptest.Server, path string) *Judge {
+func gateURLOf(t *testing.T, server *httptest.Server, path string) *GateURL {
 	t.Helper()
 	t.Cleanup(server.Close)
 	to, err := url.Parse(server.URL + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewJudge(to)
+	return NewGateURL(to)
 }
 
 func TestOnly200LetsAReloadStart(t *testing.T) {
@@ -59,9 +59,9 @@ func TestOnly200LetsAReloadStart(t *testing.T) {
 				}
 				tc.handler(w, r)
 			}))
-			j := judgeOf(t, server, "/may?key=hunter2")
+			g := gateURLOf(t, server, "/may?key=hunter2")
 			got := ""
-			if err := j.Ask(t.Context(), controller.Question{Query: "namespace=shop"}); err != nil {
+			if err := g.Ask(t.Context(), controller.Question{Query: "namespace=shop"}); err != nil {
 				got = strings.ReplaceAll(err.Error(), strings.TrimPrefix(server.URL, "http://"), "HOST")
 			}
 			if got != tc.want {
@@ -83,15 +83,15 @@ func TestNoPartOfTheAddressIsShown(t *testing.T) {
 			"for HTML": "<pre>" + html.EscapeString(token) + "</pre>", "for JSON": `{"unknown":"s3c\/ret+to\u003cken"}`,
 			"twice": html.EscapeString("Cannot GET /gate/s3c%2Fret+to%3Cken"),
 		} {
-			j := judgeOf(t, httptest.NewServer(http.NotFoundHandler()), path)
-			if !j.repeats(body) {
+			g := gateURLOf(t, httptest.NewServer(http.NotFoundHandler()), path)
+			if !g.repeats(body) {
 				t.Errorf("%s: shown, %s: %s", path, about, body)
 			}
 		}
 	}
-	j := judgeOf(t, httptest.NewServer(http.NotFoundHandler()), "/gate?a=1&b=2")
+	g := gateURLOf(t, httptest.NewServer(http.NotFoundHandler()), "/gate?a=1&b=2")
 	for _, body := range []string{"the gate is closed: 12 alerts", "100% of a=1 and b=2", "%zz", `\u00`} {
-		if j.repeats(body) {
+		if g.repeats(body) {
 			t.Errorf("not shown: %s", body)
 		}
 	}
@@ -111,10 +111,10 @@ func hijacked(response string) http.HandlerFunc {
 
 func TestTheQuestionIsTheQueryOfAGET(t *testing.T) {
 	var asked []string
-	j := judgeOf(t, httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	g := gateURLOf(t, httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Method+" "+r.URL.RequestURI())
 	})), "/may?key=1")
-	if err := j.Ask(t.Context(), controller.Question{Query: "namespace=shop&source=secret%2Fweb"}); err != nil {
+	if err := g.Ask(t.Context(), controller.Question{Query: "namespace=shop&source=secret%2Fweb"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(asked, " "); got != "GET /may?key=1&namespace=shop&source=secret%2Fweb" {
@@ -122,7 +122,7 @@ func TestTheQuestionIsTheQueryOfAGET(t *testing.T) {
 	}
 }
 
-func TestAJudgeThatHangsLetsTheReloadWait(t *testing.T) {
+func TestAGateURLThatHangsLetsTheReloadWait(t *testing.T) {
 	over := make(chan struct{})
 	handlers := map[string]http.HandlerFunc{
 		"no response": func(http.ResponseWriter, *http.Request) { <-over },
@@ -132,28 +132,28 @@ func TestAJudgeThatHangsLetsTheReloadWait(t *testing.T) {
 			<-over
 		},
 	}
-	var judges []*Judge
+	var hanging []*GateURL
 	for _, handler := range handlers {
-		judges = append(judges, judgeOf(t, httptest.NewServer(handler), ""))
+		hanging = append(hanging, gateURLOf(t, httptest.NewServer(handler), ""))
 	}
 	t.Cleanup(func() { close(over) }) // before the servers are closed
-	for _, j := range judges {
-		j.poster.timeout = 50 * time.Millisecond
-		if err := j.Ask(t.Context(), controller.Question{}); err == nil || err.Error() != "no response within 50ms" {
+	for _, g := range hanging {
+		g.poster.timeout = 50 * time.Millisecond
+		if err := g.Ask(t.Context(), controller.Question{}); err == nil || err.Error() != "no response within 50ms" {
 			t.Errorf("got %v", err)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := judges[0].Ask(ended, controller.Question{}); err == nil {
+	if err := hanging[0].Ask(ended, controller.Question{}); err == nil {
 		t.Error("a controller that stops lets the reload start")
 	}
 }
 
-func TestACertificateThatNobodySignedIsNoJudge(t *testing.T) {
+func TestACertificateThatNobodySignedIsNoGateURL(t *testing.T) {
 	asked := false
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
-	if err := judgeOf(t, server, "/hunter2").Ask(t.Context(), controller.Question{}); err == nil || asked || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "certificate") {
+	if err := gateURLOf(t, server, "/hunter2").Ask(t.Context(), controller.Question{}); err == nil || asked || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 // The ledgers show that both reloads wait. The first one waits for the answer, the second one for
 // the first.
-func TestAJudgeHidesNoWaves(t *testing.T) {
+func TestAGateURLHidesNoWaves(t *testing.T) {
 	s := read(t, "status-waves")
-	url := "--gate-url=https://judge/may?key=hunter2"
+	url := "--gate-url=https://gate/may?key=hunter2"
 	s.heads["flags"] = url
 	s.objects.settings = s.settings(t)
 	e := s.objects.Evaluate(s.running, noon)
@@ -26,7 +26,7 @@ func TestAJudgeHidesNoWaves(t *testing.T) {
 	}
 	text := s.status(t, "shop").Text(Paint{}, Layout{})
 	for _, want := range []string{
-		"deployment/canary  waiting until https://judge/redacted allows it",
+		"deployment/canary  waiting until https://gate/redacted allows it",
 		"deployment/web     waiting for wave 0 of ConfigMap shop/greeting",
 	} {
 		if !strings.Contains(text, want) {

@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// Judge is a program outside of the cluster that is asked before each reload.
-type Judge interface {
+// GateURL is the program of --gate-url, outside of the cluster, which is asked before each reload.
+type GateURL interface {
 	// Ask returns nil if the reload may start, and otherwise why it waits.
 	Ask(ctx context.Context, q Question) error
 	// Receiver is the part of its address that is not secret.
@@ -50,73 +50,73 @@ func questionOf(f *reload.Facts, d *reload.Decision) Question {
 	return Question{Workload: key, Query: query.Encode()}
 }
 
-// judge returns the function that checks what the judge answered, nil without a judge. It sends no
+// gateURL returns the function that checks what the program answered, nil without one. It sends no
 // request, because the caller holds locks: the answer wakes the workload.
-func (c *Controller) judge() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
-	if c.opts.Judge == nil {
+func (c *Controller) gateURL() func(*reload.Facts, *reload.Decision, bool) gate.Answer {
+	if c.opts.GateURL == nil {
 		return nil
 	}
 	return func(f *reload.Facts, d *reload.Decision, ask bool) gate.Answer {
-		a := c.judging.check(questionOf(f, d), ask)
+		a := c.gateURLQuestions.check(questionOf(f, d), ask)
 		if a.Asked {
-			a.Why = c.opts.Judge.Receiver() + " has not answered yet (--gate-url)"
+			a.Why = c.opts.GateURL.Receiver() + " has not answered yet (--gate-url)"
 		}
 		return a
 	}
 }
 
-// serveJudge asks the judge until the context ends.
-func (c *Controller) serveJudge(ctx context.Context) {
+// serveGateURL asks the program until the context ends.
+func (c *Controller) serveGateURL(ctx context.Context) {
 	for ctx.Err() == nil {
-		if c.askJudge(ctx) {
+		if c.askGateURL(ctx) {
 			continue
 		}
 		select {
-		case <-c.judging.wake:
+		case <-c.gateURLQuestions.wake:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// askJudge asks one question, and returns false if none may be asked now.
-func (c *Controller) askJudge(ctx context.Context) bool {
-	q, ok := c.judging.next()
+// askGateURL asks one question, and returns false if none may be asked now.
+func (c *Controller) askGateURL(ctx context.Context) bool {
+	q, ok := c.gateURLQuestions.next()
 	if ok {
-		c.takeAnswer(q, c.opts.Judge.Ask(ctx, q))
+		c.takeAnswer(q, c.opts.GateURL.Ask(ctx, q))
 	}
 	return ok
 }
 
-// takeAnswer is called with the answer of the judge. It wakes the workload if its reload may start,
-// or begins to wait.
+// takeAnswer is called with the answer of the program. It wakes the workload if its reload may
+// start, or begins to wait.
 func (c *Controller) takeAnswer(q Question, err error) {
 	why := ""
 	if err != nil {
-		why = c.opts.Judge.Receiver() + " does not allow it (--gate-url): " + err.Error()
+		why = c.opts.GateURL.Receiver() + " does not allow it (--gate-url): " + err.Error()
 	}
-	if c.judging.answered(q, why) {
+	if c.gateURLQuestions.answered(q, why) {
 		c.queue.Add(q.Workload, 0, 0)
 	}
 	if why != "" {
-		c.log.Debug("waiting: "+why, "workload", q.Workload.String(), "gate", string(gate.Judge))
-		c.questions.Later(q.Workload, judgeAgain)
+		c.log.Debug("waiting: "+why, "workload", q.Workload.String(), "gate", string(gate.URL))
+		c.questions.Later(q.Workload, gateURLAgain)
 	}
 }
 
-// askAboutAgain asks once more about a reload that the judge lets wait. Only another answer wakes
+// askAboutAgain asks once more about a reload that the program lets wait. Only another answer wakes
 // the workload, because each reconciliation may list its Pods.
 func (c *Controller) askAboutAgain(key workload.Key) workqueue.Result {
-	c.judging.again(key)
+	c.gateURLQuestions.again(key)
 	return workqueue.Finished()
 }
 
-// notifyJudged emits on a workload why the judge lets its reload wait, once each time. Other
-// reasons that follow are logged.
-func (c *Controller) notifyJudged(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
+// notifyHeldByGateURL emits on a workload why the program lets its reload wait, once each
+// time. Other reasons that follow are logged.
+func (c *Controller) notifyHeldByGateURL(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
 	if awaits := c.recordOf(w.Key).awaits; awaits.by == answer.By && awaits.asked == answer.Asked {
 		return
 	}
-	n := notice.HeldByJudge(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why)
+	n := notice.HeldByGateURL(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why)
 	n.Once = answer.Why
 	c.notifyWait(d, answer, n)
 }

@@ -16,48 +16,48 @@ import (
 	"github.com/reroll-dev/reroll/internal/gate"
 )
 
-// onStage is a judge that says the same to everybody.
-type onStage struct {
+// fixedAnswer is a program that gives each question the same answer.
+type fixedAnswer struct {
 	waits error
 	asked []string
 }
 
-// Ask implements Judge.
-func (j *onStage) Ask(_ context.Context, q Question) error {
+// Ask implements GateURL.
+func (j *fixedAnswer) Ask(_ context.Context, q Question) error {
 	j.asked = append(j.asked, q.Query)
 	return j.waits
 }
 
-// Receiver implements Judge.
-func (j *onStage) Receiver() string { return "https://judge" }
+// Receiver implements GateURL.
+func (j *fixedAnswer) Receiver() string { return "https://gate" }
 
-func judged(t *testing.T, waits string) (*stage, *onStage) {
+func withGateURL(t *testing.T, waits string) (*stage, *fixedAnswer) {
 	t.Helper()
 	s := newStage(t)
 	s.acting.Store(true)
-	j := &onStage{}
+	j := &fixedAnswer{}
 	if waits != "" {
 		j.waits = errors.New(waits)
 	}
-	s.opts.Judge = j
+	s.opts.GateURL = j
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
 	return s, j
 }
 
-func (s *stage) heldByJudge(about string, reloads, wait int) {
+func (s *stage) heldByGateURL(about string, reloads, wait int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Judge); s.marked != reloads || got != wait {
+	if got := s.HeldBy(gate.URL); s.marked != reloads || got != wait {
 		s.Errorf("%s: %d reloads and %d that wait, want %d and %d", about, s.marked, got, reloads, wait)
 	}
 }
 
-func TestAReloadStartsWhenTheJudgeAllowsIt(t *testing.T) {
-	s, j := judged(t, "")
+func TestAReloadStartsWhenTheGateURLAllowsIt(t *testing.T) {
+	s, j := withGateURL(t, "")
 	writes := s.patched
 	s.editAndPlay("2")
-	s.heldByJudge("a change", 1, 0)
+	s.heldByGateURL("a change", 1, 0)
 	s.heard("a change")
 	if s.patched != writes+1 || len(j.asked) != 1 {
 		t.Errorf("%d writes and the questions %q, want one of each", s.patched-writes, j.asked)
@@ -73,11 +73,11 @@ func TestAReloadStartsWhenTheJudgeAllowsIt(t *testing.T) {
 	}
 }
 
-func TestAReloadWaitsUntilTheJudgeChangesItsMind(t *testing.T) {
-	s, j := judged(t, "it answered 409 Conflict: 2 alerts fire")
+func TestAReloadWaitsUntilTheGateURLChangesItsMind(t *testing.T) {
+	s, j := withGateURL(t, "it answered 409 Conflict: 2 alerts fire")
 	s.editAndPlay("2")
-	s.heldByJudge("it does not allow it", 0, 1)
-	s.heard("it does not allow it", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://judge does not allow it (--gate-url): it answered 409 Conflict: 2 alerts fire. Reroll asks again every few seconds")
+	s.heldByGateURL("it does not allow it", 0, 1)
+	s.heard("it does not allow it", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://gate does not allow it (--gate-url): it answered 409 Conflict: 2 alerts fire. Reroll asks again every few seconds")
 	writes := s.patched
 	s.play(10 * time.Minute)
 	if n := len(j.asked); n < 50 || n > 61 || s.patched != writes {
@@ -87,26 +87,26 @@ func TestAReloadWaitsUntilTheJudgeChangesItsMind(t *testing.T) {
 	s.editAndPlay("3")
 	s = s.restarted()
 	s.play(5 * time.Second)
-	s.heldByJudge("after a restart", 0, 1)
+	s.heldByGateURL("after a restart", 0, 1)
 	j.waits = nil
 	s.play(20 * time.Second)
-	s.heldByJudge("it allows it", 1, 0)
+	s.heldByGateURL("it allows it", 1, 0)
 }
 
-func TestAJudgeThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
-	s, _ := judged(t, "")
+func TestAGateURLThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
+	s, _ := withGateURL(t, "")
 	writes := s.patched
-	s.judgeHangs = true
+	s.gateURLHangs = true
 	s.editAndPlay("2")
 	if s.marked != 0 || s.patched != writes+1 || s.queue.InHand() { // the ledger notes that it waits
 		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.queue.InHand())
 	}
 	s.annotateWeb(annotations.Urgent, "true")
 	s.play(5 * time.Second)
-	s.heldByJudge("an urgent change is not asked about", 1, 0)
-	s.judgeHangs = false
+	s.heldByGateURL("an urgent change is not asked about", 1, 0)
+	s.gateURLHangs = false
 	s.play(5 * time.Second)
-	s.heldByJudge("the answer comes too late", 1, 0)
+	s.heldByGateURL("the answer comes too late", 1, 0)
 }
 
 // The answer comes while a reload that waits lists the runs of the schedule, one of which has the
@@ -115,8 +115,8 @@ func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
 	s := newJobStage(t)
 	s.acting.Store(true)
 	s.cronJob("report", func(*batchv1.CronJob) {})
-	s.opts.Judge, s.judgeHangs = &onStage{}, true
-	s.reads = func(*batchv1.Job) { s.askJudge(t.Context()) }
+	s.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
+	s.reads = func(*batchv1.Job) { s.askGateURL(t.Context()) }
 	s.server.Advance(time.Minute)
 	s.edit("load", "2")
 	s.server.Advance(time.Minute)
@@ -127,46 +127,46 @@ func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
 	}
 }
 
-// The data changes while the judge is asked about the data before.
+// The data changes while the program is asked about the data before.
 func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
-	s, j := judged(t, "")
-	s.judgeHangs = true
+	s, j := withGateURL(t, "")
+	s.gateURLHangs = true
 	s.editAndPlay("2")
-	q, ok := s.judging.next()
+	q, ok := s.gateURLQuestions.next()
 	if !ok {
 		t.Fatal("nothing is asked")
 	}
 	s.editAndPlay("3")
 	j.waits = errors.New("no")
-	s.judging.answered(q, "")
+	s.gateURLQuestions.answered(q, "")
 	s.queue.Add(q.Workload, 0, 0)
-	s.judgeHangs = false
+	s.gateURLHangs = false
 	s.play(5 * time.Second)
-	s.heldByJudge("it allowed the data before", 0, 1)
+	s.heldByGateURL("it allowed the data before", 0, 1)
 }
 
-func TestACertificateThatExpiresPassesTheJudge(t *testing.T) {
+func TestACertificateThatExpiresPassesTheGateURL(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
-	s.opts.Judge = &onStage{waits: errors.New("no")}
+	s.opts.GateURL = &fixedAnswer{waits: errors.New("no")}
 	s.renew(ninety(t, 90))
-	s.heldByJudge("renewed", 0, 1)
+	s.heldByGateURL("renewed", 0, 1)
 	s.says = nil
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 0, 0, time.UTC))
 	s.play(2 * time.Minute)
-	s.heldByJudge("a tenth of its lifetime before", 1, 0)
-	s.heard("a tenth of its lifetime before", "web GateOverridden: https://judge does not allow it (--gate-url): no")
+	s.heldByGateURL("a tenth of its lifetime before", 1, 0)
+	s.heard("a tenth of its lifetime before", "web GateOverridden: https://gate does not allow it (--gate-url): no")
 }
 
 // After a restart, each reconciliation of a workload that waits lists its Pods.
-func TestAReloadThatWaitsForTheJudgeCausesNoRequests(t *testing.T) {
-	s, j := judged(t, "it answered 409 Conflict: 1 alert fires")
+func TestAReloadThatWaitsForTheGateURLCausesNoRequests(t *testing.T) {
+	s, j := withGateURL(t, "it answered 409 Conflict: 1 alert fires")
 	s.oldPods = true
 	s.editAndPlay("2")
 	s = s.restarted()
 	s.oldPods = true
 	s.play(5 * time.Second)
-	s.heldByJudge("after a restart", 0, 1)
+	s.heldByGateURL("after a restart", 0, 1)
 	listed, writes := s.asked, s.patched
 	for i := range 60 {
 		j.waits = fmt.Errorf("it answered 409 Conflict: %d alerts fire", i)
@@ -179,44 +179,44 @@ func TestAReloadThatWaitsForTheJudgeCausesNoRequests(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	j.waits = nil
-	s.play(judgeAgain + time.Second)
-	s.heldByJudge("it allows it", 1, 0)
+	s.play(gateURLAgain + time.Second)
+	s.heldByGateURL("it allows it", 1, 0)
 }
 
-// The judge is down, and there may be many other questions: the ledger shows that the reload waits.
-// So a restart loses no change, and everybody can see it.
+// The program is down, and there may be many other questions: the ledger shows that the reload
+// waits. So a restart loses no change, and everybody can see it.
 func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
-	s, j := judged(t, "")
-	s.judgeHangs = true
+	s, j := withGateURL(t, "")
+	s.gateURLHangs = true
 	writes := s.patched
 	s.server.Advance(5 * time.Second)
 	s.edit("web", "2")
-	s.play(settleTime + judgeMoment - time.Millisecond)
-	s.heldByJudge("just asked", 0, 0)
+	s.play(settleTime + gateURLMoment - time.Millisecond)
+	s.heldByGateURL("just asked", 0, 0)
 	s.heard("just asked")
 	s.play(10 * time.Millisecond)
-	s.heldByJudge("a moment later", 0, 1)
-	s.heard("a moment later", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://judge has not answered yet (--gate-url)")
+	s.heldByGateURL("a moment later", 0, 1)
+	s.heard("a moment later", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://gate has not answered yet (--gate-url)")
 	if s.patched != writes+1 {
 		t.Errorf("%d writes, want the note in the ledger", s.patched-writes)
 	}
 	j.waits = errors.New("no response within 5s")
-	s.judgeHangs = false
+	s.gateURLHangs = false
 	s.play(5 * time.Second)
-	s.heard("the answer", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://judge does not allow it (--gate-url): no response within 5s")
-	s.judgeHangs = true
+	s.heard("the answer", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://gate does not allow it (--gate-url): no response within 5s")
+	s.gateURLHangs = true
 	s.editAndPlay("1") // a Pod may have started with the data in between
 	s = s.restarted()
-	s.opts.Judge = &onStage{}
+	s.opts.GateURL = &fixedAnswer{}
 	s.play(5 * time.Second)
-	s.heldByJudge("after a restart", 1, 0)
+	s.heldByGateURL("after a restart", 1, 0)
 }
 
 // While the window is closed, nobody needs the answer.
-func TestTheJudgeIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
-	s, j := judged(t, "no")
+func TestTheGateURLIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
+	s, j := withGateURL(t, "no")
 	s.editAndPlay("2")
-	s.heldByJudge("it does not allow it", 0, 1)
+	s.heldByGateURL("it does not allow it", 0, 1)
 	s.annotateWeb(annotations.Window, "deny 00:00-24:00 UTC")
 	s.play(5 * time.Second)
 	asked := len(j.asked)
@@ -227,28 +227,28 @@ func TestTheJudgeIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
 	s.annotateWeb(annotations.Window, "")
 	j.waits = nil
 	s.play(5 * time.Second)
-	s.heldByJudge("open", 1, 0)
+	s.heldByGateURL("open", 1, 0)
 }
 
-func TestACertificateThatExpiresPassesAJudgeThatHangs(t *testing.T) {
+func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
-	s.opts.Judge, s.judgeHangs = &onStage{}, true
+	s.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 0, 0, time.UTC))
 	s.renew(ninety(t, 90))
-	s.heldByJudge("renewed", 0, 1)
+	s.heldByGateURL("renewed", 0, 1)
 	s.says = nil
 	s.play(2 * time.Minute)
-	s.heldByJudge("a tenth of its lifetime before", 1, 0)
-	s.heard("a tenth of its lifetime before", "web GateOverridden: https://judge has not answered yet (--gate-url)")
+	s.heldByGateURL("a tenth of its lifetime before", 1, 0)
+	s.heard("a tenth of its lifetime before", "web GateOverridden: https://gate has not answered yet (--gate-url)")
 }
 
-// Each try finds another reason of the judge.
+// Each try finds another reason of the program.
 func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
-	j := &onStage{waits: errors.New("0 alerts fire")}
-	s.opts.Judge = j
+	j := &fixedAnswer{waits: errors.New("0 alerts fire")}
+	s.opts.GateURL = j
 	s.renew(ninety(t, 90))
 	s.says = nil
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 50, 0, time.UTC))
@@ -264,14 +264,14 @@ func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s.refuses = nil
 	tries := s.marked
 	s.play(10 * time.Minute)
-	s.heldByJudge("the write is answered", tries+1, 0)
+	s.heldByGateURL("the write is answered", tries+1, 0)
 }
 
-// A place that becomes free is for one workload, which keeps it until the judge has answered.
+// A place that becomes free is for one workload, which keeps it until the program has answered.
 func TestAFreePlaceCausesOneQuestion(t *testing.T) {
 	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0", "0", "0", "0", "0")
-	j := &onStage{}
-	s.opts.Judge = j
+	j := &fixedAnswer{}
+	s.opts.GateURL = j
 	s.edit("ca", "2")
 	s.play(5 * time.Second)
 	if len(s.reloadedWith) != 1 {

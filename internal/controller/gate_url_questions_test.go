@@ -13,7 +13,7 @@ import (
 )
 
 func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
+	j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 	key := named("web")
 	j.check(Question{Workload: key, Query: "digest=1"}, true)
 	if q, ok := j.next(); ok {
@@ -29,13 +29,13 @@ func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
 
 // Thousands of questions of some namespaces are never answered. Those of another one are asked at
 // once.
-func TestAJudgeThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
-	j := newJudging(clocktesting.NewFakeClock(time.Now()))
+func TestAGateURLThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
+	j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 	ask := func(ns string, i int) {
 		j.check(Question{Workload: workload.Key{Kind: "Deployment", Namespace: ns, Name: fmt.Sprint(i)}}, true)
 	}
 	for i := range 1000 {
-		for ns := range judgeWorkers/judgeShare - 1 {
+		for ns := range gateURLWorkers/gateURLShare - 1 {
 			ask(fmt.Sprint("hangs-", ns), i)
 		}
 	}
@@ -46,7 +46,7 @@ func TestAJudgeThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
 		}
 		hanging++
 	}
-	if hanging != judgeWorkers-judgeShare {
+	if hanging != gateURLWorkers-gateURLShare {
 		t.Fatalf("%d questions are asked at the same time", hanging)
 	}
 	ask("other", 1)
@@ -60,7 +60,7 @@ func TestAJudgeThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
 func TestEachQuestionIsAsked(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		j := newJudging(clocktesting.NewFakeClock(time.Now()))
+		j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 		wanted, inFlight := map[workload.Key]string{}, []Question{}
 		for step := range 600 {
 			key := workload.Key{Namespace: fmt.Sprint(random.IntN(5)), Name: fmt.Sprint(random.IntN(6))}
@@ -101,7 +101,7 @@ func TestEachQuestionIsAsked(t *testing.T) {
 	}
 }
 
-func queuedIn(j *judging) (n int) {
+func queuedIn(j *gateURLQuestions) (n int) {
 	for _, keys := range j.waiting {
 		n += len(keys)
 	}

@@ -109,8 +109,8 @@ func compareSummaries(a, b *Summary) int {
 	return cmp.Or(cmp.Compare(a.Attention(), b.Attention()), workload.CompareKeys(a.Key, b.Key))
 }
 
-// settled reports whether neither time nor other workloads change the answer.
-func (s *Summary) settled() bool { return s.State == UpToDate || s.State == NotOptedIn }
+// isStable reports whether neither time nor other workloads change the answer.
+func (s *Summary) isStable() bool { return s.State == UpToDate || s.State == NotOptedIn }
 
 func (a *Answer) summary() *Summary {
 	s := &Summary{
@@ -133,7 +133,7 @@ func (a *Answer) summary() *Summary {
 			s.Sources = append(s.Sources, SourceUse{Key: src.Key, Rolls: src.counts() && a.LeftOut == "", Absent: src.Absent})
 		}
 	}
-	if !s.settled() {
+	if !s.isStable() {
 		s.Fleets = a.Fleets
 	}
 	for i := range a.Decision.Changes {

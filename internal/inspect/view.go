@@ -33,7 +33,7 @@ type View struct {
 	changed chan struct{}
 	// readers is how many readers wait for changes.
 	readers int
-	// summaries are those of the board, and turn is where the next unsettled ones begin. These fields
+	// summaries are those of the board, and turn is where the next unstable ones begin. These fields
 	// are guarded by refreshing.
 	summaries map[workload.Key]*Summary
 	turn      int
@@ -168,8 +168,8 @@ func (v *View) announce(next *Board) {
 	v.changed = make(chan struct{})
 }
 
-// mostUnsettled bounds the answers that are computed again because of time or of other workloads.
-const mostUnsettled = 200
+// mostUnstable bounds the answers that are computed again because of time or of other workloads.
+const mostUnstable = 200
 
 // due returns the workloads whose answers have to be computed: those that changed, and some of those
 // that time or other workloads may change.
@@ -179,13 +179,13 @@ func (v *View) due(from *origin) []workload.Key {
 		due[key] = struct{}{}
 	}
 	all := v.Board().All
-	unsettled := slices.IndexFunc(all, func(s *Summary) bool { return s.settled() })
-	if unsettled < 0 {
-		unsettled = len(all)
+	unstable := slices.IndexFunc(all, func(s *Summary) bool { return s.isStable() })
+	if unstable < 0 {
+		unstable = len(all)
 	}
-	for i := range min(unsettled, mostUnsettled) {
-		due[all[(v.turn+i)%unsettled].Key] = struct{}{}
+	for i := range min(unstable, mostUnstable) {
+		due[all[(v.turn+i)%unstable].Key] = struct{}{}
 	}
-	v.turn += mostUnsettled
+	v.turn += mostUnstable
 	return slices.Collect(maps.Keys(due))
 }

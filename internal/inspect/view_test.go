@@ -174,7 +174,7 @@ func TestOnlyWhatChangedIsComputedAgain(t *testing.T) {
 		t.Errorf("%s is still %s", changed, v.summaries[changed].State)
 	}
 	for key, sum := range settled {
-		if sum.settled() && !slices.ContainsFunc(sum.Sources, func(u SourceUse) bool { return u.Key == use && key.Namespace == changed.Namespace }) && v.summaries[key] != sum {
+		if sum.isStable() && !slices.ContainsFunc(sum.Sources, func(u SourceUse) bool { return u.Key == use && key.Namespace == changed.Namespace }) && v.summaries[key] != sum {
 			t.Errorf("%s was computed again", key)
 		}
 	}

@@ -71,7 +71,9 @@ const (
 	reverted                 // older Pods are back, because their template was reverted
 )
 
-func (f *Facts) find(c *Concern, base base) finding {
+// compareWithLedger finds what the ledger shows of the data of one source. Each case that needs
+// more than the two digests has a function below.
+func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 	digest, ok := base.ledger.Entries[c.Source.Key.Local()]
 	switch {
 	case !ok:
@@ -79,19 +81,19 @@ func (f *Facts) find(c *Concern, base base) finding {
 	case f.underLostKey(c.Source.Key.Local(), base):
 		return f.underOtherKey(c, base)
 	case digest == c.Digest():
-		return f.kept(c, base)
+		return f.sameData(c, base)
 	case digest.IsZero():
 		return f.delayed(c, base)
 	}
 	if form := f.formOf(c, digest); form != otherData {
 		return f.otherwiseCounted(c, base, form)
 	}
-	return f.compared(c, base)
+	return f.differentData(c, base)
 }
 
-// kept is for data that the ledger records. There are Pods with other data nevertheless if their
-// template was reverted, or if they started while the source had other data for a moment.
-func (f *Facts) kept(c *Concern, base base) finding {
+// sameData is for data that the ledger records. There are Pods with other data nevertheless if
+// their template was reverted, or if they started while the source had other data for a moment.
+func (f *Facts) sameData(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
 	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate || f.beforeAdoption(c)):
@@ -126,13 +128,13 @@ func otherKey(kind source.Kind, base base, f *Facts) bool {
 	return base.err == nil && base.ledger.UnderOtherKey(kind, f.Instance)
 }
 
-// compared is for data that differs from the ledger. It is a change, unless another client has
+// differentData is for data that differs from the ledger. It is a change, unless another client has
 // rolled the workload since.
-func (f *Facts) compared(c *Concern, base base) finding {
+func (f *Facts) differentData(c *Concern, base base) finding {
 	if f.beforeAdoption(c) {
 		return recorded
 	}
-	return f.differs(c, base)
+	return f.weighEvidence(c, base)
 }
 
 // delayed is for data whose reload was decided, and had to wait. If the creation of a source is a
@@ -145,11 +147,12 @@ func (f *Facts) delayed(c *Concern, base base) finding {
 		f.noteTimeless(c, base)
 		return f.marked(c, mark)
 	}
-	return f.differs(c, base)
+	return f.weighEvidence(c, base)
 }
 
-// differs is for other data than Pods were last rolled with.
-func (f *Facts) differs(c *Concern, base base) finding {
+// weighEvidence is for other data than Pods were last rolled with. The order of the changes shows
+// whether Pods have it nevertheless, or else the age of the Pods does.
+func (f *Facts) weighEvidence(c *Concern, base base) finding {
 	switch f.order(c) {
 	case upToDate:
 		return recorded
@@ -197,11 +200,11 @@ func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	case f.Seen.Compared && !c.wasAway(), f.recreated(c) && !workload.Optional(c.Uses):
 		return recorded // the watch would have shown a change
 	case f.Seen.Compared:
-		return f.compared(c, base)
+		return f.differentData(c, base)
 	case !edited(c), c.Source.DataTime.Unix() <= f.dataTime(base.ledger) && !sameCount:
 		return recorded
 	default:
-		return f.compared(c, base)
+		return f.differentData(c, base)
 	}
 }
 
@@ -262,7 +265,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 // usedSince is the version since which a source concerns the workload and its Pods, as far as a watch
 // has shown it.
 func (f *Facts) usedSince(c *Concern) uint64 {
-	if f.Seen.Returned {
+	if f.Seen.TemplateReverted {
 		return f.coveredIn(c)
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)
@@ -282,9 +285,9 @@ func (f *Facts) recreated(c *Concern) bool {
 func (f *Facts) byPods(c *Concern) finding {
 	pods := f.podsOf(c)
 	switch {
-	case f.Seen.Returned && f.Seen.Template > c.Seen.latest() && f.mustWait():
+	case f.Seen.TemplateReverted && f.Seen.Template > c.Seen.latest() && f.mustWait():
 		return waiting
-	case !f.Seen.Returned && f.rolledByReloader(c):
+	case !f.Seen.TemplateReverted && f.rolledByReloader(c):
 		return recorded
 	case pods == nil:
 		return needsPods

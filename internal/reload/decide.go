@@ -229,7 +229,7 @@ func (f *Facts) decide(base base) Decision {
 
 	var tally tally
 	for _, kind := range source.Kinds() {
-		f.findKind(kind, base, &tally)
+		f.compareKind(kind, base, &tally)
 	}
 	for _, key := range f.Spared {
 		if _, ok := base.ledger.Entries[key]; ok {
@@ -279,8 +279,8 @@ func (f *Facts) hasNothingToCompare() bool {
 	return len(f.departed()) == 0
 }
 
-// findKind compares the sources of one kind with the ledger.
-func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
+// compareKind compares the sources of one kind with the ledger.
+func (f *Facts) compareKind(kind source.Kind, base base, t *tally) {
 	var concerns []Concern
 	for _, c := range f.Concerns {
 		if c.Source.Key.Kind == kind {
@@ -290,13 +290,13 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 	all, aggregated := base.ledger.Aggregates[kind]
 	if !aggregated {
 		for _, c := range concerns {
-			t.add(&c, f.find(&c, base))
+			t.add(&c, f.compareWithLedger(&c, base))
 		}
 		return
 	}
 	concerns, foreign := splitForeign(concerns)
 	for _, c := range foreign {
-		t.add(&c, f.find(&c, base))
+		t.add(&c, f.compareWithLedger(&c, base))
 	}
 	same, form := ledger.Aggregate(kind, entriesOf(concerns)) == all.Digest, otherData
 	if !same {
@@ -314,7 +314,7 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 		case i == waits:
 			t.add(&c, f.delayed(&c, base))
 		case same:
-			t.add(&c, f.kept(&c, base))
+			t.add(&c, f.sameData(&c, base))
 		case form != otherData:
 			t.add(&c, f.otherwiseCounted(&c, base, form))
 		default:

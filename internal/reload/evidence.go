@@ -77,9 +77,9 @@ type WorkloadSeen struct {
 	// Template is the version in which the pod template last changed, marks included: removing a
 	// mark is a rollout like adding it.
 	Template uint64
-	// Returned reports whether there may be Pods of this template from before that version, because
-	// the template was reverted, or may have been, during another rollout.
-	Returned bool
+	// TemplateReverted reports whether the template was reverted, or may have been, during another
+	// rollout, so that there may be Pods of it from before that version.
+	TemplateReverted bool
 	// Recent are the revisions that Pods may have, including the current one. Whole reports whether
 	// there are no others.
 	Recent []digest.Digest
@@ -214,7 +214,7 @@ const (
 func order(c *Concern, w WorkloadSeen) evidence {
 	latest := c.Seen.latest()
 	switch {
-	case w.Template > latest && latest != 0 && !w.Returned:
+	case w.Template > latest && latest != 0 && !w.TemplateReverted:
 		return upToDate
 	case c.Source.Key.Kind.Reported():
 		return unknown // the data may have existed before any Pod with it
@@ -239,7 +239,7 @@ func (f *Facts) order(c *Concern) evidence {
 // to be newer, its own Pods have the data, and other Pods are older than the data. Pods of a
 // reverted template may be from before the data, and two API servers may differ by seconds.
 func lag(c *Concern, w WorkloadSeen) time.Duration {
-	if latest := c.Seen.latest(); latest != 0 && w.Template > latest && !w.Returned {
+	if latest := c.Seen.latest(); latest != 0 && w.Template > latest && !w.TemplateReverted {
 		return 0
 	}
 	return source.StartLag

@@ -99,7 +99,7 @@ func (r tenant) facts() *Facts {
 	f.Key = testKey("k")
 	f.Instance = f.Key.ID()
 	f.OnCreate, f.OnDelete, f.Selective, f.Waited = r.oneIn(2), !r.oneIn(3), r.oneIn(3), r.oneIn(2)
-	f.Seen.Compared, f.Seen.Template, f.Seen.Returned = r.oneIn(2), uint64(r.IntN(200)), r.oneIn(4)
+	f.Seen.Compared, f.Seen.Template, f.Seen.TemplateReverted = r.oneIn(2), uint64(r.IntN(200)), r.oneIn(4)
 	f.Workload.RolledOut = r.oneIn(2)
 	if r.oneIn(4) {
 		f.Others = map[string]string{"key-0": "elsewhere"}

@@ -27,8 +27,8 @@ func (w *WorkloadSeen) Recount(version uint64, before policy.KeyRule) {
 	w.Recounted = recounted[max(0, len(recounted)-maxWidened):]
 }
 
-// Settle forgets the changes of the rule that a comparison has considered.
-func (w *WorkloadSeen) Settle(compared []KeysChange) {
+// ForgetRecounts forgets the changes of the rule that a comparison has considered.
+func (w *WorkloadSeen) ForgetRecounts(compared []KeysChange) {
 	if len(compared) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (f *Facts) otherwiseCounted(c *Concern, base base, form form) finding {
 			return f.byPods(c)
 		}
 	}
-	if found := f.kept(c, base); found != same {
+	if found := f.sameData(c, base); found != same {
 		return found
 	}
 	if at := f.Workload.KeysAt; form == otherKeys && c.Seen.Content == 0 && !at.IsZero() && !c.Source.DataTime.Before(at) {

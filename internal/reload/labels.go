@@ -73,7 +73,7 @@ func (f *Facts) findLeft(base base, t *tally) {
 		_, noted := base.ledger.Gone[left.Key]
 		switch {
 		case !was || noted:
-		case left.Version != 0 && f.Seen.Template > left.Version && !f.Seen.Returned: // another client has rolled the workload since
+		case left.Version != 0 && f.Seen.Template > left.Version && !f.Seen.TemplateReverted: // another client has rolled the workload since
 		default:
 			reference, _ := f.Workload.Reference(left.Key)
 			verdict := policy.Verdict{Concerned: true, Rule: policy.RuleSelected, Entry: f.Workload.Policy.Selector().Text}

@@ -128,7 +128,7 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 		"which counts for nobody":                     {when(130).with(func(f *Facts) { f.OnDelete = false }), Record},
 		"before deletions counted":                    {when(0).ledgerOf(func(l *ledger.Ledger) { l.OnDelete = false }), Record},
 		"somebody else has rolled the workload":       {when(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
-		"the template came back since":                {when(130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 131, true }), Reload},
+		"the template came back since":                {when(130).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload},
 		"it never had them":                           {when(130).ledgerOf(func(l *ledger.Ledger) { l.Entries = nil }), Nothing},
 		"the workload selects others now":             {when(130).annotated(map[string]string{annotations.Sources: "plugins=loki"}), Record},
 		"the workload named it, and does not":         {when(130).ledgerOf(func(l *ledger.Ledger) { l.Selecting = digestOf("other") }), Record},
@@ -149,7 +149,7 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 			if d.Action == Reload && (!d.Changes[0].Deleted || d.Changes[0].Verdict.Rule != policy.RuleSelected) {
 				t.Errorf("the change is %+v", d.Changes[0])
 			}
-			if again := decided(t, tc.when.with(func(f *Facts) { f.Workload.LedgerText = d.Ledger.String() }).f); again.Action != Nothing && !tc.when.f.Seen.Returned {
+			if again := decided(t, tc.when.with(func(f *Facts) { f.Workload.LedgerText = d.Ledger.String() }).f); again.Action != Nothing && !tc.when.f.Seen.TemplateReverted {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
 			}
 		})

@@ -53,7 +53,7 @@ func (f *Facts) othersRollout(c *Concern, base base) (brings, proven bool) {
 		// No watch has shown the change of the data. The previous template may be newer than the
 		// data, too.
 		return true, c.Seen.Content != 0
-	case order == unknown && !f.Seen.Returned:
+	case order == unknown && !f.Seen.TemplateReverted:
 		return f.rolledByReloader(c), false
 	default:
 		return false, false // the age of the Pods was the evidence, so none of them is older
@@ -80,7 +80,7 @@ func (f *Facts) isNewData(c *Concern, base base) bool {
 // goneBeforeOthers are the sources whose deletion was observed before another client changed the
 // pod template, if a deletion is a change.
 func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
-	if !f.OnDelete || base.err != nil || f.Seen.Returned {
+	if !f.OnDelete || base.err != nil || f.Seen.TemplateReverted {
 		return nil
 	}
 	var gone []source.Key

@@ -127,7 +127,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 // usedUntil reports whether a source concerned the workload when it was deleted, and its Pods did not
 // start without it.
 func (f *Facts) usedUntil(c *Concern, deleted uint64) bool {
-	return f.referencedIn(c) <= deleted && (f.Seen.Template <= deleted || f.Seen.Returned)
+	return f.referencedIn(c) <= deleted && (f.Seen.Template <= deleted || f.Seen.TemplateReverted)
 }
 
 func (t *tally) depart(c *Concern, sum digest.Digest) {
@@ -190,7 +190,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	switch {
 	case !verdict.Concerned, seen == 0 && !base.ledger.OnDelete:
 		t.noted = true // a deletion was no change when it happened
-	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
+	case seen != 0 && f.Seen.Template > seen && !f.Seen.TemplateReverted:
 		t.gone = append(t.gone, key)
 		t.noted = true // another client has rolled the workload since
 	default:

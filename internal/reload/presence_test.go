@@ -90,10 +90,10 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was deleted, rolled for, and made again":   {again(), Reload},
 		"the same, and nobody asked for it":            {again().with(func(f *Facts) { f.OnCreate = false }), Record},
 		"the same, and its template may have come back": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut = false, true, true, true
+			f.OnCreate, f.Seen.TemplateReverted, f.Seen.Compared, f.Workload.RolledOut = false, true, true, true
 		}).pods(1, 125), Record},
 		"it was edited before that, unnoticed": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut, f.Concerns[1].Away.Version = false, true, true, true, 90
+			f.OnCreate, f.Seen.TemplateReverted, f.Seen.Compared, f.Workload.RolledOut, f.Concerns[1].Away.Version = false, true, true, true, 90
 		}).pods(1, 125), Reload},
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"it was deleted while a reload for it waited":  {again().ledger(waits), Reload},
@@ -150,7 +150,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 		"it is there, and the flag is new":  {web().with(onDelete).cm("one", 60).ledger(nil), Record, after{true, false}},
 		"it is there again, as it was":      {web().with(onDelete).cmSeen("one", 130).ledger(armed), Nothing, after{}},
 		"somebody else has rolled it since": {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template = 131 }), Record, after{}},
-		"the template came back since":      {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 131, true }), Reload, after{}},
+		"the template came back since":      {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload, after{}},
 		"its kind is not read":              {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unread = []source.Kind{source.ConfigMap} }), Nothing, after{}},
 		"it is not selected":                {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unselected = []source.LocalKey{cmKey} }), Nothing, after{}},
 		"it was not selected when it was deleted": {web().with(onDelete).ledger(armed).with(func(f *Facts) {
@@ -190,7 +190,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 			}
 			// A controller that starts with this ledger has nothing more to do.
 			tc.when.f.Workload.LedgerText, tc.when.f.Remembered, tc.when.f.Gone = d.Ledger.String(), "", nil
-			if again := decided(t, tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
+			if again := decided(t, tc.when.f); again.Action != Nothing && !tc.when.f.Seen.TemplateReverted {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
 			}
 		})
@@ -228,7 +228,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			f.Gone[cmKey] = left
 		}), Record, digestOf("one")},
 		"somebody has rolled the workload since":                         {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
-		"its template may have come back since":                          {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
+		"its template may have come back since":                          {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
 		"the workload came to ask for it later":                          {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
 		"it was not selected":                                            {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
 		"it was told not to matter":                                      {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},

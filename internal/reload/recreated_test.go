@@ -43,7 +43,7 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		"it was opted in before the deletion":      {again().with(func(f *Facts) { f.Seen.Policy = 105 }), Reload},
 		"it was opted in without it":               {again().with(func(f *Facts) { f.Seen.Policy = 120 }), Record},
 		"its template has Pods from before": {again().with(func(f *Facts) {
-			f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 120, true, true
+			f.Seen.Template, f.Seen.TemplateReverted, f.Workload.RolledOut = 120, true, true
 		}), Reload},
 		"it was edited since": {again().with(func(f *Facts) {
 			f.Seen.Template, f.Concerns[0].Seen.Content = 120, 135

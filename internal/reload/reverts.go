@@ -101,7 +101,7 @@ func (f *Facts) mayBeReverted(base base) bool {
 		return false // no Pod of an earlier run is kept
 	case base.err != nil, base.ledger.Marks == f.Workload.Marks.DigestAfter(step):
 		return false // the latest reload has started all Pods of a template with these marks
-	case f.Seen.Returned:
+	case f.Seen.TemplateReverted:
 		return true
 	default:
 		// Our marks were removed while no controller watched, or by a restart, which no template

@@ -18,7 +18,7 @@ func webReverted(step ledger.Step) *situation {
 	return web().ledger(func(l *ledger.Ledger) {
 		l.Marks, l.Step = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: "x"}}}.Digest(), step
 	}).cm("one", 60).with(func(f *Facts) {
-		f.Seen.Template, f.Seen.Returned = 120, true
+		f.Seen.Template, f.Seen.TemplateReverted = 120, true
 		f.Workload.RolledOut = true
 	})
 }
@@ -67,24 +67,24 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"nothing came back, and none of them was found":                 {webReverted(0).with(counted).mark("x").pods(0, 0), Nothing},
 		"every mark was taken away, and the ledger with them":           {webReverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {webReverted(ledger.StepRestartFirst).with(func(f *Facts) {
-			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
+			f.Seen.TemplateReverted, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
 		}), ListPods},
 		"the time of the restart stands": {webReverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
 		}).ledgerOf(func(l *ledger.Ledger) {
 			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.DigestAfter(ledger.StepRestartFirst)
 		}), Nothing},
-		"nothing came back":               {webReverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
+		"nothing came back":               {webReverted(0).with(func(f *Facts) { f.Seen.TemplateReverted = false }), Nothing},
 		"nobody saw whether it came back": {webReverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
 		"nobody saw it, and the pods were asked before": {webReverted(0).with(func(f *Facts) {
 			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
 		}), Nothing},
 		"a change that is certain does not wait": {
-			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), Reload},
+			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 120, true }), Reload},
 		"a change before it is not certain": {
-			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
+			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 120, true }), AwaitRollout},
 		"a source without an entry": {
-			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
+			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 120, true }), AwaitRollout},
 		"a thousand sources under one digest": {
 			webReverted(0).ledgerOf(func(l *ledger.Ledger) {
 				l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: ledger.Aggregate(source.ConfigMap, l.Entries), Count: len(l.Entries)}}

@@ -53,7 +53,7 @@ func (f *Facts) rollouts() WorkloadSeen {
 	if r == nil || r.Once {
 		return seen
 	}
-	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
+	seen.Template, seen.Since, seen.TemplateReverted = r.Since, 0, false
 	if f.NotifyOnly {
 		seen.Template = 0 // a receiver is notified of changes after a Job was created, even if that Job has read them
 	}

@@ -197,7 +197,7 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
-	seen := WorkloadSeen{Template: 12, Since: 2, Compared: true, Returned: true}
+	seen := WorkloadSeen{Template: 12, Since: 2, Compared: true, TemplateReverted: true}
 	for about, tc := range map[string]struct {
 		once  bool
 		since uint64

@@ -224,7 +224,7 @@ func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
 			l.Marks = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: "x"}}}.Digest()
 		}).cm("one", 60).source(source.Secret, "sec", "one", 10, 61, SourceSeen{Version: 61}).pods(2, 60)
 		s.f.SecretMarks = secrets
-		s.f.Seen.Template, s.f.Seen.Returned, s.f.Workload.RolledOut = 120, true, true
+		s.f.Seen.Template, s.f.Seen.TemplateReverted, s.f.Workload.RolledOut = 120, true, true
 		s.f.Workload.Marks.Env = []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: workload.MarkHash(s.f.Concerns[1].Source, digest.SecretMarksSHA1)}}
 		if d := decided(t, s.f); d.Action != want {
 			t.Errorf("Secrets by %d: decided to %s, want %s: %s", secrets, d.Action, want, d.Why)

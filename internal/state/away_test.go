@@ -86,12 +86,12 @@ func TestATemplateWithRemainingPodsCameBack(t *testing.T) {
 			s := New(false)
 			looked := tc.puts(s)
 			f, _ := s.Facts(one(0).Key)
-			if f.Seen.Returned != tc.back || tc.back && !looked {
-				t.Errorf("came back: %t, looked at: %t", f.Seen.Returned, looked)
+			if f.Seen.TemplateReverted != tc.back || tc.back && !looked {
+				t.Errorf("came back: %t, looked at: %t", f.Seen.TemplateReverted, looked)
 			}
 			f.Pods = &reload.Pods{}
 			s.Compared(&f)
-			if f, _ := s.Facts(one(0).Key); f.Seen.Returned || f.Seen.Trusted != f.Workload.MarksDigest() {
+			if f, _ := s.Facts(one(0).Key); f.Seen.TemplateReverted || f.Seen.Trusted != f.Workload.MarksDigest() {
 				t.Error("the pods were asked, and it is doubted still")
 			}
 		})

@@ -51,9 +51,9 @@ func (s *State) Compared(f *reload.Facts) {
 	}
 	known.compare(s, versions)
 	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
-	known.seen.Settle(f.Seen.Recounted)
+	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
-		known.seen.Returned, known.seen.Trusted = false, marks
+		known.seen.TemplateReverted, known.seen.Trusted = false, marks
 	}
 }
 

@@ -284,7 +284,7 @@ func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap)
 				s.PutWorkload(deployment("web", "other", 8, auto, "true"), live)
 			},
-			reload.WorkloadSeen{Template: 8, Returned: true, Since: 7}}, // it was not seen to be at rest
+			reload.WorkloadSeen{Template: 8, TemplateReverted: true, Since: 7}}, // it was not seen to be at rest
 		"it was opted in": {
 			func(s *State) {
 				s.PutWorkload(deployment("web", "cm", 7), inASnap)

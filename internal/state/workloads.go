@@ -94,7 +94,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	if same != nil {
 		s.inherit(next, same, version)
 	}
-	next.see(same, version, live, s.autoReloadAll)
+	next.recordEvent(same, version, live, s.autoReloadAll)
 	if replaced != nil {
 		s.orphan(&replaced.Workload)
 	}
@@ -133,7 +133,7 @@ func (s *State) inherit(next, known *workloadRecord, version uint64) {
 // beyond the sources that may concern it.
 func (w *workloadRecord) differs(known *workloadRecord) bool {
 	switch {
-	case w.seen.Returned && known.revision != w.revision:
+	case w.seen.TemplateReverted && known.revision != w.revision:
 	case !known.Marks.ByReloader.Equal(w.Marks.ByReloader): // another rollout has to be reported
 	case known.Marks.RestartAt != w.Marks.RestartAt: // no revision shows that
 	case !known.Runs.Equal(w.Runs):

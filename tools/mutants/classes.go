@@ -146,7 +146,7 @@ func classes() []mutation {
 		{
 			what: "pods of a reverted template need not be younger than the data by the clocks of two servers",
 			file: evidence,
-			from: "w.Template > latest && !w.Returned {", to: "w.Template > latest {",
+			from: "w.Template > latest && !w.TemplateReverted {", to: "w.Template > latest {",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
 	}

@@ -66,7 +66,7 @@ func drawn() []mutation {
 		},
 		{
 			what: "optional references: pods that run without a source are waiting for it",
-			file: "internal/state/revisions.go",
+			file: "internal/state/workload_seen.go",
 			from: "	if w.seen.Ready == 0 &&", to: "	if w.seen.Ready == 1 &&",
 			in: controller, tests: "^TestKeptHistories$",
 		},

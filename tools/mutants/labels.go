@@ -67,7 +67,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: one that is lost while another client rolls the workload rolls it again",
 			file: rules,
-			from: "f.Seen.Template > left.Version && !f.Seen.Returned:", to: "false:",
+			from: "f.Seen.Template > left.Version && !f.Seen.TemplateReverted:", to: "false:",
 			in: core, tests: history,
 		},
 		{

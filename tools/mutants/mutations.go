@@ -137,8 +137,8 @@ func mutations() []mutation {
 		},
 		{
 			what: "a template that came back counts as a new one",
-			file: "internal/state/revisions.go",
-			from: "	w.seen.Returned = w.seen.MayHavePods(w.revision)\n", to: "",
+			file: "internal/state/workload_seen.go",
+			from: "	w.seen.TemplateReverted = w.seen.MayHavePods(w.revision)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{
@@ -264,12 +264,12 @@ func mutations() []mutation {
 		{
 			what: "what was known when a workload was compared is not noted",
 			file: "internal/state/compared.go",
-			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	known.seen.Settle", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	known.seen.Settle",
+			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	known.seen.ForgetRecounts", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	known.seen.ForgetRecounts",
 			in: controller, tests: "AboutASecond",
 		},
 		{
 			what: "a status that names no generation ends a rollout",
-			file: "internal/state/revisions.go",
+			file: "internal/state/workload_seen.go",
 			from: "	case w.RolledOut && (known == nil || !w.Unobserved):", to: "	case w.RolledOut:",
 			in: known, tests: "CameBack",
 		},

@@ -10,20 +10,20 @@ import (
 // listed.
 const maxRecent = 128
 
-// see records what an event shows about the templates of a workload, and about who may have read
-// what. Known is nil for an object that was not known.
-func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoReloadAll bool) {
+// recordEvent records what an event shows about the templates of a workload, and about who may have
+// read what. Known is nil for an object that was not known.
+func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live, autoReloadAll bool) {
 	switch {
 	case !live:
 		// No watch has shown whether a template that differs was in use before.
-		w.seen.Returned = known != nil && (known.seen.Returned || known.revision != w.revision)
+		w.seen.TemplateReverted = known != nil && (known.seen.TemplateReverted || known.revision != w.revision)
 		w.seen.Recent = []digest.Digest{w.revision}
 	case known == nil:
 		w.seen.Template, w.seen.Policy = version, version
 		w.seen.Recent, w.seen.Whole = []digest.Digest{w.revision}, true
 	default:
 		w.seen = known.seen
-		w.seeChanges(known, version, autoReloadAll)
+		w.recordChanges(known, version, autoReloadAll)
 	}
 	if known != nil {
 		w.seen.Recounted, w.seen.ComparedAt, w.seen.Adopted, w.seen.AdoptedSources, w.seen.Ready = known.seen.Recounted, known.seen.ComparedAt, known.seen.Adopted, known.seen.AdoptedSources, known.seen.Ready
@@ -44,11 +44,11 @@ func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoRe
 	}
 }
 
-// seeChanges records what a watch without gaps shows.
-func (w *workloadRecord) seeChanges(known *workloadRecord, version uint64, autoReloadAll bool) {
+// recordChanges records what a watch without gaps shows.
+func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, autoReloadAll bool) {
 	switch {
 	case known.revision != w.revision:
-		w.changeTemplate(version)
+		w.recordTemplate(version)
 	case known.Runs.Resumes(w.Runs):
 		w.seen.Template = version // none of its Pods has read anything before
 	}
@@ -60,10 +60,10 @@ func (w *workloadRecord) seeChanges(known *workloadRecord, version uint64, autoR
 	}
 }
 
-// changeTemplate records that the pod template changed in a version.
-func (w *workloadRecord) changeTemplate(version uint64) {
+// recordTemplate records that the pod template changed in a version.
+func (w *workloadRecord) recordTemplate(version uint64) {
 	w.seen.Template = version
-	w.seen.Returned = w.seen.MayHavePods(w.revision)
+	w.seen.TemplateReverted = w.seen.MayHavePods(w.revision)
 	w.mayHave(w.revision)
 }
 

@@ -17,16 +17,16 @@ const approvalRight = `write "required", or remove the annotation`
 
 // RequiresApproval reports whether an object requires approval. An invalid value does, too, and is
 // reported. An empty one counts as unset, because Helm templates render that for an unset value.
-func RequiresApproval(from Written, report func(Problem)) bool {
+func RequiresApproval(from Written, report func(Mistake)) bool {
 	text, ok := from.Values[Approval]
 	switch {
 	case !ok:
 		return false
 	case text == "":
-		report(from.Problem(Approval, "has no effect; "+approvalRight))
+		report(from.Mistake(Approval, "has no effect; "+approvalRight))
 		return false
 	case text != Required:
-		report(from.Problem(Approval, `counts as "required"; `+approvalRight))
+		report(from.Mistake(Approval, `counts as "required"; `+approvalRight))
 	}
 	return true
 }

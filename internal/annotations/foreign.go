@@ -59,20 +59,20 @@ type AllowFrom struct{ text unique.Handle[string] }
 
 // ReadAllowFrom reads AllowFromKey. An entry is the name of a namespace, in which * stands for any
 // characters. An invalid entry allows nothing.
-func ReadAllowFrom(own map[string]string) (AllowFrom, []Problem) {
+func ReadAllowFrom(own map[string]string) (AllowFrom, []Mistake) {
 	text, ok := own[AllowFromKey]
 	if !ok {
 		return AllowFrom{}, nil
 	}
-	var problems []Problem
+	var mistakes []Mistake
 	refuse := func(format string, args ...any) {
-		if len(problems) < maxListProblems {
-			problems = append(problems, Written{Values: own}.Problem(AllowFromKey, fmt.Sprintf(format, args...)))
+		if len(mistakes) < maxListMistakes {
+			mistakes = append(mistakes, Written{Values: own}.Mistake(AllowFromKey, fmt.Sprintf(format, args...)))
 		}
 	}
 	if len(text) > maxAllowText {
 		refuse("allows nothing: it has %d characters, must have at most %d", len(text), maxAllowText)
-		return AllowFrom{}, problems
+		return AllowFrom{}, mistakes
 	}
 	var allowed []string
 	for entry := range listOf(text) {
@@ -80,17 +80,17 @@ func ReadAllowFrom(own map[string]string) (AllowFrom, []Problem) {
 		case slices.Contains(allowed, entry):
 		case len(allowed) == maxAllowed:
 			refuse("allows nothing from %q on: the list has more than %d entries; use * for any characters", entry, maxAllowed)
-			return keepAllowed(allowed), problems
+			return keepAllowed(allowed), mistakes
 		case !isNamespacePattern(entry):
 			refuse("%q allows nothing; write the name of a namespace, in which * stands for any characters", Shortened(entry))
 		default:
 			allowed = append(allowed, entry)
 		}
 	}
-	if len(allowed) == 0 && len(problems) == 0 {
+	if len(allowed) == 0 && len(mistakes) == 0 {
 		refuse("allows nothing, because it is empty; write the names of namespaces, or remove the annotation")
 	}
-	return keepAllowed(allowed), problems
+	return keepAllowed(allowed), mistakes
 }
 
 // keepAllowed sorts the entries, so that equal sets are equal.

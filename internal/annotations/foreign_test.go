@@ -67,7 +67,7 @@ func TestSourcesOfOtherNamespacesAreBounded(t *testing.T) {
 	if len(list.Foreign) != maxForeign || !list.HasName("local") || list.HasName("infra/ca-16") {
 		t.Errorf("%d of other namespaces, local %t", len(list.Foreign), list.HasName("local"))
 	}
-	if len(refused) != maxListProblems+1 || !strings.Contains(refused[0].Why, "more than 16 sources of other namespaces") {
+	if len(refused) != maxListMistakes+1 || !strings.Contains(refused[0].Why, "more than 16 sources of other namespaces") {
 		t.Errorf("refused %v", refused)
 	}
 }
@@ -82,7 +82,7 @@ func TestWhichNamespacesASourceAllows(t *testing.T) {
 		text     string
 		allows   []string
 		forbids  []string
-		problems int
+		mistakes int
 	}{
 		"a name":                    {"shop", []string{"shop"}, []string{"shop-2", "sho", "", "a-shop"}, 0},
 		"several, with a star":      {"shop, team-*", []string{"shop", "team-", "team-a"}, []string{"team", "steam-a"}, 0},
@@ -97,12 +97,12 @@ func TestWhichNamespacesASourceAllows(t *testing.T) {
 		"a slash":                   {"shop/web", nil, []string{"shop"}, 1},
 		"too many":                  {strings.Join(distinct, ","), []string{"team-0", "team-99"}, []string{"team-100"}, 1},
 		"too long":                  {strings.Repeat("shop,", 2000), nil, []string{"shop"}, 1},
-		"many mistakes":             {strings.Repeat("A,B,C,", 20), nil, []string{"a"}, maxListProblems},
+		"many mistakes":             {strings.Repeat("A,B,C,", 20), nil, []string{"a"}, maxListMistakes},
 		"stars that could be slow":  {strings.Repeat("*a", 31), nil, []string{strings.Repeat("a", 30) + strings.Repeat("b", 33)}, 0},
 		"longer than any namespace": {strings.Repeat("a", 64), nil, []string{strings.Repeat("a", 64)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, problems := ReadAllowFrom(map[string]string{AllowFromKey: tc.text})
+			got, mistakes := ReadAllowFrom(map[string]string{AllowFromKey: tc.text})
 			for _, ns := range tc.allows {
 				if !got.Has(ns) {
 					t.Errorf("%q is not allowed", ns)
@@ -113,8 +113,8 @@ func TestWhichNamespacesASourceAllows(t *testing.T) {
 					t.Errorf("%q is allowed", ns)
 				}
 			}
-			if len(problems) != tc.problems || got.Any() != (len(tc.allows) > 0 || name == "stars that could be slow") {
-				t.Errorf("any %t, problems %v", got.Any(), problems)
+			if len(mistakes) != tc.mistakes || got.Any() != (len(tc.allows) > 0 || name == "stars that could be slow") {
+				t.Errorf("any %t, mistakes %v", got.Any(), mistakes)
 			}
 		})
 	}
@@ -123,9 +123,9 @@ func TestWhichNamespacesASourceAllows(t *testing.T) {
 func TestEqualConsentIsEqual(t *testing.T) {
 	one, _ := ReadAllowFrom(map[string]string{AllowFromKey: "b, a,a"})
 	two, _ := ReadAllowFrom(map[string]string{AllowFromKey: "a,b"})
-	none, problems := ReadAllowFrom(nil)
-	if one != two || none.Any() || len(problems) > 0 {
-		t.Errorf("%v and %v, without the annotation %v, %v", one, two, none, problems)
+	none, mistakes := ReadAllowFrom(nil)
+	if one != two || none.Any() || len(mistakes) > 0 {
+		t.Errorf("%v and %v, without the annotation %v, %v", one, two, none, mistakes)
 	}
 }
 
@@ -134,9 +134,9 @@ func FuzzReadAllowFrom(f *testing.F) {
 	f.Add("*,,*", "")
 	f.Add("a*b*", "ab")
 	f.Fuzz(func(t *testing.T, text, ns string) {
-		got, problems := ReadAllowFrom(map[string]string{AllowFromKey: text})
-		if len(problems) > maxListProblems {
-			t.Errorf("%d problems", len(problems))
+		got, mistakes := ReadAllowFrom(map[string]string{AllowFromKey: text})
+		if len(mistakes) > maxListMistakes {
+			t.Errorf("%d mistakes", len(mistakes))
 		}
 		if got.Has(ns) && !got.Any() {
 			t.Error("none is allowed, and this one is")

@@ -82,17 +82,17 @@ func readable(text string) string {
 
 // readFreeze returns the text of the annotation, valid or not, and reports an invalid one: a freeze
 // that cannot be read holds until it is corrected. An empty text counts as unset.
-func readFreeze(own map[string]string, report func(Problem)) string {
+func readFreeze(own map[string]string, report func(Mistake)) string {
 	text, ok := own[Freeze]
 	if !ok {
 		return ""
 	}
 	if text == "" {
-		report(Written{Values: own}.Problem(Freeze, "has no effect; remove the annotation, or "+errFreeze.Error()))
+		report(Written{Values: own}.Mistake(Freeze, "has no effect; remove the annotation, or "+errFreeze.Error()))
 		return ""
 	}
 	if _, err := ParseFreeze(text); err != nil {
-		report(Written{Values: own}.Problem(Freeze, "cannot be read, so no reload starts: "+err.Error()+", or remove the annotation"))
+		report(Written{Values: own}.Mistake(Freeze, "cannot be read, so no reload starts: "+err.Error()+", or remove the annotation"))
 	}
 	return text[:min(len(text), MaxFreeze+1)] // a text that is too long stays too long
 }

@@ -51,7 +51,7 @@ func TestWhoFrozeReloadsAndWhyIsSaid(t *testing.T) {
 func TestANamespaceHasAFreezeAndASourceHasNone(t *testing.T) {
 	const good = `{"until":"2026-11-24T12:00:00Z"}`
 	for about, tc := range map[string]struct {
-		text, problem, kept string
+		text, mistake, kept string
 		ofSource            bool
 	}{
 		"a freeze":            {good, "", good, false},
@@ -60,22 +60,22 @@ func TestANamespaceHasAFreezeAndASourceHasNone(t *testing.T) {
 		"a bad one, too long": {strings.Repeat("x", 2000), "cannot be read, so no reload starts: it has more than 1000 bytes", strings.Repeat("x", 1001), false},
 		"on a source":         {good, "", "", true},
 	} {
-		w, problems := ReadWaves(map[string]string{Freeze: tc.text}, tc.ofSource)
+		w, mistakes := ReadWaves(map[string]string{Freeze: tc.text}, tc.ofSource)
 		if w.Freeze != tc.kept {
 			t.Errorf("%s: kept is %.40q", about, w.Freeze)
 		}
-		if tc.problem == "" && len(problems) > 0 || tc.problem != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, tc.problem)) {
-			t.Errorf("%s: %+v", about, problems)
+		if tc.mistake == "" && len(mistakes) > 0 || tc.mistake != "" && (len(mistakes) != 1 || !strings.Contains(mistakes[0].Message, tc.mistake)) {
+			t.Errorf("%s: %+v", about, mistakes)
 		}
 	}
 	names := DefaultNames()
-	if found := ProblemsOfNamespace(map[string]string{Freeze: good}, names); len(found) > 0 {
+	if found := MistakesOfNamespace(map[string]string{Freeze: good}, names); len(found) > 0 {
 		t.Errorf("on a namespace: %+v", found)
 	}
-	if found := ProblemsOfNamespace(map[string]string{"reroll.dev/freze": good}, names); len(found) != 1 || !strings.HasSuffix(found[0].Message, "Did you mean reroll.dev/freeze?") {
+	if found := MistakesOfNamespace(map[string]string{"reroll.dev/freze": good}, names); len(found) != 1 || !strings.HasSuffix(found[0].Message, "Did you mean reroll.dev/freeze?") {
 		t.Errorf("a typo: %+v", found)
 	}
-	if found := ProblemsOfSource(map[string]string{Freeze: good}, names); len(found) > 0 {
+	if found := MistakesOfSource(map[string]string{Freeze: good}, names); len(found) > 0 {
 		t.Errorf("on our own ConfigMap: %+v", found)
 	}
 }

@@ -8,6 +8,31 @@ import (
 	"strings"
 )
 
+// Mistake is an annotation of an object that is wrong, or that has no effect. It affects only that
+// annotation, or only that entry of a list.
+type Mistake struct {
+	// Annotation is empty for a mistake elsewhere, which the Message describes.
+	Annotation string
+	// InTemplate is set when the annotation is on the pod template.
+	InTemplate bool
+	// Value is the refused value: the entry, if the annotation is a list.
+	Value string
+	// Message describes the correct value.
+	Message string
+}
+
+// String returns the mistake as one sentence.
+func (m Mistake) String() string {
+	if m.Annotation == "" {
+		return m.Message
+	}
+	where := ""
+	if m.InTemplate {
+		where = " of the pod template"
+	}
+	return fmt.Sprintf("annotation %s%s has %q: %s", m.Annotation, where, m.Value, m.Message)
+}
+
 // Written are the annotations of an object, or of its pod template.
 type Written struct {
 	Values     map[string]string
@@ -22,9 +47,9 @@ func (w Written) HasAny(keys ...string) bool {
 	})
 }
 
-// MaxProblems bounds the problems of one object in events and memory: its annotations may contain
+// MaxMistakes bounds the mistakes of one object in events and memory: its annotations may contain
 // tens of thousands of mistakes.
-const MaxProblems = 20
+const MaxMistakes = 20
 
 // maxValue is the maximum length of a value in a message.
 const maxValue = 100
@@ -48,9 +73,9 @@ func Unquoted(about, value string, boolean bool) string {
 	return fmt.Sprintf("%s is a %s; write %q in quotes", about, kind, value)
 }
 
-// Problem returns a mistake in the value of a key. It keeps no other part of the object in memory.
-func (w Written) Problem(key, message string) Problem {
-	return Problem{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
+// Mistake returns a mistake in the value of a key. It keeps no other part of the object in memory.
+func (w Written) Mistake(key, message string) Mistake {
+	return Mistake{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
 }
 
 // Shortened returns a value as messages show it.
@@ -73,10 +98,10 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 	})
 }
 
-// ProblemsOfNamespace are the keys of a namespace that nothing reads there. The values of the
+// MistakesOfNamespace are the keys of a namespace that nothing reads there. The values of the
 // others are checked elsewhere.
-func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
-	var found []Problem
+func MistakesOfNamespace(own map[string]string, names Names) []Mistake {
+	var found []Mistake
 	at, written := Written{Values: own}, names.written()
 	elsewhere := func(key string) bool { return !ofNamespace(key) }
 	for _, key := range at.Compared() {
@@ -84,26 +109,26 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 		switch {
 		case ofNamespace(key): // checked by policy.ParseNamespace
 		case key == Approved:
-			found = append(found, at.Problem(key, "does nothing here; it belongs on a workload, ConfigMap or Secret"))
+			found = append(found, at.Mistake(key, "does nothing here; it belongs on a workload, ConfigMap or Secret"))
 		case isLikeAuto(key, &names):
-			found = append(found, at.Problem(key, "does nothing here"+DidYouMean([]string{AutoOfNamespace}, "")))
+			found = append(found, at.Mistake(key, "does nothing here"+DidYouMean([]string{AutoOfNamespace}, "")))
 		case names.IsOfSource(key):
-			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
+			found = append(found, at.Mistake(key, "does nothing here; it belongs on a ConfigMap or Secret"))
 		case slices.Contains(written[:], key):
-			found = append(found, at.Problem(key, "does nothing here; it belongs on the workloads"))
+			found = append(found, at.Mistake(key, "does nothing here; it belongs on the workloads"))
 		case near && !elsewhere(right):
-			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "")))
+			found = append(found, at.Mistake(key, "does nothing"+DidYouMean([]string{right}, "")))
 		case near && names.IsOfSource(right):
-			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "a ConfigMap or Secret")))
+			found = append(found, at.Mistake(key, "does nothing"+DidYouMean([]string{right}, "a ConfigMap or Secret")))
 		case near:
-			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "the workloads")))
+			found = append(found, at.Mistake(key, "does nothing"+DidYouMean([]string{right}, "the workloads")))
 		default:
 			if why, unread := names.Unread(key, elsewhere, "the workloads"); unread {
-				found = append(found, at.Problem(key, why))
+				found = append(found, at.Mistake(key, why))
 			}
 		}
 	}
-	return slices.Clip(found[:min(len(found), MaxProblems)])
+	return slices.Clip(found[:min(len(found), MaxMistakes)])
 }
 
 // ofNamespace reports whether users write a key on namespaces.
@@ -123,9 +148,9 @@ func isLikeAuto(key string, names *Names) bool {
 	return near || key == names.Auto
 }
 
-// ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
+// MistakesOfSource are the mistakes in the annotations of a source. They are found when the source
 // arrives, because its annotations are not stored.
-func ProblemsOfSource(own map[string]string, names Names) []Problem {
+func MistakesOfSource(own map[string]string, names Names) []Mistake {
 	_, found := ReadWaves(own, true)
 	_, refused := ReadAllowFrom(own)
 	found = append(found, refused...)
@@ -135,22 +160,22 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 		switch {
 		case key == names.Match, key == names.Ignore:
 			if value := own[key]; value != "true" && value != "false" {
-				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
+				found = append(found, at.Mistake(key, `counts as false; only "true" turns it on`))
 			}
 		case names.IsOfSource(key), key == Window, key == Approval: // checked by ReadWaves and ReadAllowFrom
 		case key == Freeze: // on our own ConfigMap, it freezes all namespaces
 		case slices.Contains(written[:], key):
-			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
+			found = append(found, at.Mistake(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):
-			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "")))
+			found = append(found, at.Mistake(key, "does nothing"+DidYouMean([]string{right}, "")))
 		case near:
-			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "the workload that uses this object")))
+			found = append(found, at.Mistake(key, "does nothing"+DidYouMean([]string{right}, "the workload that uses this object")))
 		default:
 			ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
 			if why, unread := names.Unread(key, ofWorkload, "the workload that uses this object"); unread {
-				found = append(found, at.Problem(key, why))
+				found = append(found, at.Mistake(key, why))
 			}
 		}
 	}
-	return slices.Clip(found[:min(len(found), MaxProblems)])
+	return slices.Clip(found[:min(len(found), MaxMistakes)])
 }

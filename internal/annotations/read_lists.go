@@ -23,9 +23,9 @@ const (
 	maxPatternText = 16 << 10
 	// maxAutomatonSteps bounds the steps to compile the expressions of a list.
 	maxAutomatonSteps = 1 << 18
-	// maxListProblems bounds the problems of one list in events and memory: it may contain tens of
+	// maxListMistakes bounds the mistakes of one list in events and memory: it may contain tens of
 	// thousands of mistakes.
-	maxListProblems = 10
+	maxListMistakes = 10
 )
 
 // Refusal is a refused entry of a list, with the reason.
@@ -89,13 +89,13 @@ func readNames(value string, names *Names, has func(string) bool, take func(stri
 			taken++
 			continue
 		}
-		if count++; count <= maxListProblems {
+		if count++; count <= maxListMistakes {
 			refused = append(refused, Refusal{text, err.Error()})
 		}
 		last = text
 	}
-	if count > maxListProblems {
-		refused = append(refused, Refusal{last, fmt.Sprintf("ignored, like %d other entries of the list, of which only the first %d are reported", count-1, maxListProblems)})
+	if count > maxListMistakes {
+		refused = append(refused, Refusal{last, fmt.Sprintf("ignored, like %d other entries of the list, of which only the first %d are reported", count-1, maxListMistakes)})
 	}
 	if past > 0 {
 		refused = append(refused, Refusal{firstPast, fmt.Sprintf("the list has more than %d entries, so this one and those after it, %d in all, are ignored; use %s, or an expression that matches several names",

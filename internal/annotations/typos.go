@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Nearest returns the known key that is most similar to an unknown one. ProblemsOfSource,
-// ProblemsOfNamespace and, for workloads, package workload turn it into a mistake, which a notice
-// (notice.Misused), "reroll why" and "reroll lint" show.
+// Nearest returns the known key that is most similar to an unknown one. MistakesOfSource,
+// MistakesOfNamespace and, for workloads, package workload turn it into a mistake, which a notice
+// (notice.Mistakes), "reroll why" and "reroll lint" show.
 func (n *Names) Nearest(key string) (string, bool) {
 	if n.Known(key) {
 		return "", false

@@ -111,13 +111,13 @@ type Waves struct {
 
 // ReadWaves reads the annotations of a namespace, or those of a source if ofSource is true. An
 // invalid value has no effect.
-func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
+func ReadWaves(own map[string]string, ofSource bool) (Waves, []Mistake) {
 	var w Waves
-	var problems []Problem
+	var mistakes []Mistake
 	read := func(key string, parse func(text string) error) {
 		if text, ok := own[key]; ok {
 			if err := parse(text); err != nil {
-				problems = append(problems, Written{Values: own}.Problem(key, "has no effect; "+err.Error()))
+				mistakes = append(mistakes, Written{Values: own}.Mistake(key, "has no effect; "+err.Error()))
 			}
 		}
 	}
@@ -150,16 +150,16 @@ func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
 			return nil
 		})
 		w.Resumed = strings.Clone(Shortened(own[Resumed]))
-		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) {
+		w.Window = ReadWindow(Written{Values: own}, func(mistake Mistake) {
 			w.BadWindow = own[Window] != ""
-			problems = append(problems, problem)
+			mistakes = append(mistakes, mistake)
 		})
-		w.Approval = RequiresApproval(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
+		w.Approval = RequiresApproval(Written{Values: own}, func(mistake Mistake) { mistakes = append(mistakes, mistake) })
 		w.Consent = Consent(own)
 	} else {
-		w.Freeze = readFreeze(own, func(problem Problem) { problems = append(problems, problem) })
+		w.Freeze = readFreeze(own, func(mistake Mistake) { mistakes = append(mistakes, mistake) })
 	}
-	return w, problems
+	return w, mistakes
 }
 
 // Kept is Waves in the room of a pointer, because few of many sources have any. Equal ones are

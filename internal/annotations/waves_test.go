@@ -23,21 +23,21 @@ func TestShares(t *testing.T) {
 
 func TestAnInvalidAnnotationAboutWavesHasNoEffect(t *testing.T) {
 	all := map[string]string{MaxRolling: "none", Soak: "-1m", MaxFailures: "few", Urgent: "yes", Resumed: "0123"}
-	waves, problems := ReadWaves(all, true)
+	waves, mistakes := ReadWaves(all, true)
 	if want := (Waves{Resumed: "0123"}); waves != want {
 		t.Errorf("%+v", waves)
 	}
 	var about []string
-	for _, p := range problems {
+	for _, p := range mistakes {
 		about = append(about, p.Annotation)
 	}
 	if !slices.Equal(about, []string{MaxRolling, Soak, MaxFailures, Urgent}) {
-		t.Errorf("problems of %v", about)
+		t.Errorf("mistakes of %v", about)
 	}
-	if problems := ProblemsOfNamespace(map[string]string{MaxRolling: "5", Soak: "1m", MaxFailures: "1"}, DefaultNames()); len(problems) > 0 {
-		t.Errorf("of a namespace: %v", problems)
+	if mistakes := MistakesOfNamespace(map[string]string{MaxRolling: "5", Soak: "1m", MaxFailures: "1"}, DefaultNames()); len(mistakes) > 0 {
+		t.Errorf("of a namespace: %v", mistakes)
 	}
-	if waves, problems := ReadWaves(map[string]string{Urgent: "true", Soak: "1m"}, false); waves.Urgent || !waves.HasSoak || len(problems) > 0 {
-		t.Errorf("of a namespace: %+v, %v", waves, problems)
+	if waves, mistakes := ReadWaves(map[string]string{Urgent: "true", Soak: "1m"}, false); waves.Urgent || !waves.HasSoak || len(mistakes) > 0 {
+		t.Errorf("of a namespace: %+v, %v", waves, mistakes)
 	}
 }

@@ -72,7 +72,7 @@ func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
 	c.state.PutNamespace(ns.Name, known.Terminating)
 	before := c.putDefaults(ns, &known, changed)
 	if changed && c.opts.LeavesOut(ns.Name, &known) == rules.NotLeftOut {
-		c.notifyMisused(subject{namespace: ns.Name}, ns.UID, known.Problems, before.Problems, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedNamespace(ns, problems)) })
+		c.notifyMistakes(subject{namespace: ns.Name}, ns.UID, known.Mistakes, before.Mistakes, func(mistakes []annotations.Mistake) { c.report.Notify(notice.MistakesOfNamespace(ns, mistakes)) })
 	}
 	c.selectNamespace(&ns.ObjectMeta, changed)
 }
@@ -81,7 +81,7 @@ func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
 // set before. Reloads that wait may start now. No workload is rolled because it is opted in: its
 // sources are recorded.
 func (c *Controller) putDefaults(ns *corev1.Namespace, known *rules.Namespace, changed bool) (before state.Defaults) {
-	now := state.Defaults{Policy: known.Defaults, Problems: known.Problems, OptsInSince: known.OptsInSince}
+	now := state.Defaults{Policy: known.Defaults, Mistakes: known.Mistakes, OptsInSince: known.OptsInSince}
 	if !changed && !c.Ready() {
 		c.state.PutDefaults(ns.Name, now)
 		return state.Defaults{}

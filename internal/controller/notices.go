@@ -19,20 +19,20 @@ import (
 // notifyOfWorkload notifies of new mistakes in the annotations of a workload, and notes that the
 // workload was opted in.
 func (c *Controller) notifyOfWorkload(before *workload.Workload, w *workload.Workload) {
-	c.notifyMisusedWorkload(before, w)
+	c.notifyMistakesOfWorkload(before, w)
 	c.noteOptedIn(policyOf(before), w)
 }
 
-func (c *Controller) notifyMisusedWorkload(before *workload.Workload, w *workload.Workload) {
+func (c *Controller) notifyMistakesOfWorkload(before *workload.Workload, w *workload.Workload) {
 	if !c.selectsNamespace(w.Key.Namespace) {
 		return
 	}
-	var known []annotations.Problem
+	var known []annotations.Mistake
 	defaults := c.state.Defaults(w.Key.Namespace)
 	if before != nil {
-		known = before.Mistakes(c.opts.AutoReloadAll, defaults)
+		known = before.AllMistakes(c.opts.AutoReloadAll, defaults)
 	}
-	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Mistakes(c.opts.AutoReloadAll, defaults), known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
+	c.notifyMistakes(subject{workload: w.Key}, w.UID, w.AllMistakes(c.opts.AutoReloadAll, defaults), known, func(mistakes []annotations.Mistake) { c.report.Notify(notice.Mistakes(w, mistakes)) })
 }
 
 // notifyOfSource notifies of new mistakes in the annotations of a source.
@@ -40,11 +40,11 @@ func (c *Controller) notifyOfSource(src *source.Source) {
 	if !c.selectsNamespace(src.Key.Namespace) {
 		return
 	}
-	var known []annotations.Problem
+	var known []annotations.Mistake
 	if before, ok := c.state.Source(src.Key); ok && before.UID == src.UID {
-		known = before.Problems
+		known = before.Mistakes
 	}
-	c.notifyMisusedSource(src, known)
+	c.notifyMistakesOfSource(src, known)
 }
 
 // notifyOfClass notifies of new mistakes in the annotations of a SecretProviderClass, which exists
@@ -53,19 +53,19 @@ func (c *Controller) notifyOfClass(before, now *source.Source) {
 	if !c.selectsNamespace(now.Key.Namespace) {
 		return
 	}
-	var known []annotations.Problem
+	var known []annotations.Mistake
 	if before.UID == now.UID {
-		known = before.Problems
+		known = before.Mistakes
 	}
-	c.notifyMisusedSource(now, known)
+	c.notifyMistakesOfSource(now, known)
 }
 
-func (c *Controller) notifyMisusedSource(src *source.Source, known []annotations.Problem) {
-	c.notifyMisused(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedSource(src, problems)) })
+func (c *Controller) notifyMistakesOfSource(src *source.Source, known []annotations.Mistake) {
+	c.notifyMistakes(subject{source: src.Key}, src.UID, src.Mistakes, known, func(mistakes []annotations.Mistake) { c.report.Notify(notice.MistakesOfSource(src, mistakes)) })
 }
 
-func newAmong(problems, known []annotations.Problem) []annotations.Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p annotations.Problem) bool { return slices.Contains(known, p) })
+func newAmong(mistakes, known []annotations.Mistake) []annotations.Mistake {
+	return slices.DeleteFunc(slices.Clone(mistakes), func(m annotations.Mistake) bool { return slices.Contains(known, m) })
 }
 
 // policyOf returns nil for a workload that was not known.

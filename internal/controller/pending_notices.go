@@ -35,7 +35,7 @@ type subject struct {
 type pendingNotice struct {
 	uid types.UID
 	// known are the earlier mistakes.
-	known []annotations.Problem
+	known []annotations.Mistake
 	give  func()
 }
 
@@ -43,15 +43,15 @@ func newPendingNotices() *pendingNotices {
 	return &pendingNotices{of: map[subject]pendingNotice{}, kinds: map[string]struct{}{}}
 }
 
-// misused stores the new mistakes of an object.
-func (p *pendingNotices) misused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
+// mistakes stores the new mistakes of an object.
+func (p *pendingNotices) mistakes(about subject, uid types.UID, now, known []annotations.Mistake, give func([]annotations.Mistake)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n, waits := p.of[about]; waits && n.uid == uid {
 		known = n.known
 	}
-	if problems := newAmong(now, known); len(problems) > 0 {
-		p.of[about] = pendingNotice{uid, known, func() { give(problems) }}
+	if mistakes := newAmong(now, known); len(mistakes) > 0 {
+		p.of[about] = pendingNotice{uid, known, func() { give(mistakes) }}
 	} else {
 		delete(p.of, about)
 	}
@@ -102,10 +102,10 @@ func (p *pendingNotices) dropObjects() {
 	p.drop(func(about subject) bool { return about.kind == "" })
 }
 
-// notifyMisused emits the new mistakes of an object, at once or when this replica becomes the
+// notifyMistakes emits the new mistakes of an object, at once or when this replica becomes the
 // leader.
-func (c *Controller) notifyMisused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
-	c.pending.misused(about, uid, now, known, give)
+func (c *Controller) notifyMistakes(about subject, uid types.UID, now, known []annotations.Mistake, give func([]annotations.Mistake)) {
+	c.pending.mistakes(about, uid, now, known, give)
 	if c.acting.Load() {
 		c.pending.give(about)
 	}

@@ -104,7 +104,7 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 func TestNoticesSurviveForgettingTheWorkload(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}
-	s.notifyMisused(subject{workload: key}, "u", []annotations.Problem{{Annotation: "a"}}, nil, func([]annotations.Problem) { s.says = append(s.says, "told") })
+	s.notifyMistakes(subject{workload: key}, "u", []annotations.Mistake{{Annotation: "a"}}, nil, func([]annotations.Mistake) { s.says = append(s.says, "told") })
 	s.forget(key)
 	s.begins()
 	s.heard("when it acts", "told")

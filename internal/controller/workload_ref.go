@@ -17,7 +17,7 @@ func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
 		if !known {
 			former = nil
 		}
-		c.notifyMisusedWorkload(former, &w)
+		c.notifyMistakesOfWorkload(former, &w)
 	}
 	owner, ownerKnown := c.state.Workload(*w.TemplateOwner)
 	c.enqueueTemplateOwners(c.state.PutTemplateUser(w, live), live)

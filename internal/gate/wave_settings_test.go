@@ -13,9 +13,9 @@ func TestTheMostSpecificSettingOfWavesCounts(t *testing.T) {
 	const rolling, soak, failures = annotations.MaxRolling, annotations.Soak, annotations.MaxFailures
 	type set map[string]string
 	read := func(of set, ofSource bool) annotations.Waves {
-		w, problems := annotations.ReadWaves(of, ofSource)
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		w, mistakes := annotations.ReadWaves(of, ofSource)
+		if len(mistakes) > 0 {
+			t.Fatal(mistakes)
 		}
 		return w
 	}

@@ -143,7 +143,7 @@ type Source struct {
 	// Older is the number of Pods that started before the data was written, or -1 if the Pods were
 	// not listed.
 	Older    int
-	Problems []annotations.Problem
+	Mistakes []annotations.Mistake
 	// Keys are the keys that count, with the reason. Skipped reports whether the source was written
 	// after the ledger, and only other keys can have changed.
 	Keys    policy.KeyVerdict

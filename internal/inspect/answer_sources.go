@@ -81,7 +81,7 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Sou
 	}
 	s.Written, s.Created = src.DataTime, src.Created
 	if !key.IsForeign() {
-		s.Problems = src.Problems
+		s.Mistakes = src.Mistakes
 	}
 	s.Match = src.Annotations.Match
 	if s.Verdict.Concerned {

@@ -46,7 +46,7 @@ func (e *Evaluation) explain(user workload.Key) (*Explanation, error) {
 	o := e.objects
 	x := &Explanation{Settings: o.settings, Now: e.now, NoDefaults: o.noDefaults}
 	if known := o.namespace(user.Namespace); known != nil {
-		x.OfNamespace = known.Problems
+		x.OfNamespace = known.Mistakes
 	}
 	key, err := o.TemplateOwner(user)
 	if err != nil {

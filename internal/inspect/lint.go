@@ -54,10 +54,10 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 		if o.outside(key.Namespace) {
 			continue
 		}
-		all = append(all, o.mistakes(named(key.Kind.String(), key.Namespace, key.Name), src.Problems)...)
+		all = append(all, o.mistakes(named(key.Kind.String(), key.Namespace, key.Name), src.Mistakes)...)
 	}
 	for name, ns := range o.namespaces {
-		all = append(all, o.mistakes(named("Namespace", "", name), ns.Problems)...)
+		all = append(all, o.mistakes(named("Namespace", "", name), ns.Mistakes)...)
 	}
 	used := map[source.Key]bool{}
 	for key, w := range o.workloads {
@@ -81,7 +81,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 }
 
 // mistakes returns the findings about the annotations of an object.
-func (o *Objects) mistakes(object string, problems []annotations.Problem) []Finding {
+func (o *Objects) mistakes(object string, mistakes []annotations.Mistake) []Finding {
 	var all []Finding
 	for _, m := range o.mistyped[object] {
 		f := Finding{Object: object, Text: m.text, annotation: m.key, inTemplate: m.inTemplate}
@@ -90,7 +90,7 @@ func (o *Objects) mistakes(object string, problems []annotations.Problem) []Find
 		}
 		all = append(all, f)
 	}
-	for _, p := range problems {
+	for _, p := range mistakes {
 		all = append(all, Finding{Object: object, Text: p.String(), annotation: p.Annotation, inTemplate: p.InTemplate})
 	}
 	return all

@@ -19,13 +19,13 @@ func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 	var all []Mistaken
 	for key, w := range o.all("") {
 		_, owned := o.parentOf(key)
-		problems := o.mistakesOf(&w)
-		if len(problems) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.Rules.AutoReloadAll) {
+		mistakes := o.mistakesOf(&w)
+		if len(mistakes) == 0 || owned || w.Deleting || only && !slices.Contains(keys, key) || o.policyOf(key).OptedIn(o.settings.Rules.AutoReloadAll) {
 			continue
 		}
 		m := Mistaken{Key: key}
-		for _, problem := range problems {
-			m.Texts = append(m.Texts, oneLine(problem.String()))
+		for _, mistake := range mistakes {
+			m.Texts = append(m.Texts, oneLine(mistake.String()))
 		}
 		all = append(all, m)
 	}

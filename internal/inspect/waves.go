@@ -277,12 +277,12 @@ func (o *Objects) policyOf(key workload.Key) policy.Policy {
 }
 
 // mistakesOf returns the mistakes in the annotations of a workload.
-func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Problem {
+func (o *Objects) mistakesOf(w *workload.Workload) []annotations.Mistake {
 	var defaults policy.Policy
 	if known := o.namespace(w.Key.Namespace); known != nil {
 		defaults = known.Defaults
 	}
-	return w.Mistakes(o.settings.Rules.AutoReloadAll, defaults)
+	return w.AllMistakes(o.settings.Rules.AutoReloadAll, defaults)
 }
 
 // newest returns the digest of a source in the ledger with the newest data.

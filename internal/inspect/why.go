@@ -22,7 +22,7 @@ type Explanation struct {
 	TemplateUser *workload.Key
 	// OfWorkload and OfNamespace are the mistakes in the annotations of the workload and of the
 	// namespace.
-	OfWorkload, OfNamespace []annotations.Problem
+	OfWorkload, OfNamespace []annotations.Mistake
 	// NoDefaults reports whether the annotations of the namespace are unknown.
 	NoDefaults bool
 	// Last is the newest event of the controller about the workload. It is nil if there is none, or
@@ -309,18 +309,18 @@ func (x *Explanation) mistaken() []string {
 			all = append(all, text)
 		}
 	}
-	for _, problem := range x.OfWorkload {
-		say(problem.String())
+	for _, mistake := range x.OfWorkload {
+		say(mistake.String())
 	}
-	for _, problem := range x.OfNamespace {
-		say("Namespace " + x.Workload.Key.Namespace + ": " + problem.String())
+	for _, mistake := range x.OfNamespace {
+		say("Namespace " + x.Workload.Key.Namespace + ": " + mistake.String())
 	}
 	for i := range x.Sources {
 		if x.OnlySource != nil && x.Sources[i].Key != x.OnlySource.Key {
 			continue
 		}
-		for _, problem := range x.Sources[i].Problems {
-			say(x.Sources[i].Key.String() + ": " + problem.String())
+		for _, mistake := range x.Sources[i].Mistakes {
+			say(x.Sources[i].Key.String() + ": " + mistake.String())
 		}
 	}
 	return all

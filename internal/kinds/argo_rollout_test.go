@@ -109,8 +109,8 @@ func TestARolloutWithAnUnsupportedWorkloadRefIsReported(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			ref := set(map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}, "spec", "workloadRef")
 			w := readRollout(t, append(tc.changes, ref)...)
-			w.Problems = w.Mistakes(tc.all, policy.Policy{})
-			if got := problemsOf(&w); got != tc.want {
+			w.Mistakes = w.AllMistakes(tc.all, policy.Policy{})
+			if got := mistakesOf(&w); got != tc.want {
 				t.Errorf("told %q, want %q", got, tc.want)
 			}
 		})
@@ -144,16 +144,16 @@ func TestOnlyADeploymentOfAppsIsATemplateOwner(t *testing.T) {
 			if rolled {
 				told = ""
 			}
-			if got := problemsOf(&w); known != rolled || got != told {
+			if got := mistakesOf(&w); known != rolled || got != told {
 				t.Errorf("its template is that of %s, told %q, want %q", w.TemplateOwner, got, told)
 			}
 		})
 	}
 }
 
-func problemsOf(w *workload.Workload) string {
+func mistakesOf(w *workload.Workload) string {
 	var all []string
-	for _, p := range w.Problems {
+	for _, p := range w.Mistakes {
 		all = append(all, p.String())
 	}
 	return strings.Join(all, ". ")

@@ -13,7 +13,7 @@ import (
 
 // Parse reads the annotations of a workload and of its pod template. A mistake in one annotation
 // does not affect the others.
-func Parse(own, template map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
+func Parse(own, template map[string]string, names annotations.Names) (Policy, []annotations.Mistake) {
 	r := policyReader{
 		own:      annotations.Written{Values: own},
 		template: annotations.Written{Values: template, InTemplate: true},
@@ -28,22 +28,22 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 	policy.keys = r.keys()
 	policy.sources = r.sources()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
-	return policy, r.problems
+	return policy, r.mistakes
 }
 
-// policyReader collects the problems.
+// policyReader collects the mistakes.
 type policyReader struct {
 	own, template annotations.Written
 	names         annotations.Names
-	problems      []annotations.Problem
+	mistakes      []annotations.Mistake
 }
 
 // refuse drops duplicates, because "auto" and "search" are read for each kind of source: for each
 // kind, it depends on its own annotations whether the pod template counts.
 func (r *policyReader) refuse(from annotations.Written, key, value, format string, args ...any) {
-	problem := annotations.Problem{Annotation: key, InTemplate: from.InTemplate, Value: strings.Clone(annotations.Shortened(value)), Message: fmt.Sprintf(format, args...)}
-	if !slices.Contains(r.problems, problem) {
-		r.problems = append(r.problems, problem)
+	mistake := annotations.Mistake{Annotation: key, InTemplate: from.InTemplate, Value: strings.Clone(annotations.Shortened(value)), Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.mistakes, mistake) {
+		r.mistakes = append(r.mistakes, mistake)
 	}
 }
 
@@ -170,7 +170,7 @@ func (r *policyReader) churn(on string) setLimit {
 
 func (r *policyReader) window(on string) setWindow {
 	from := r.preferred(annotations.Window)
-	text := annotations.ReadWindow(from, func(problem annotations.Problem) { r.problems = append(r.problems, problem) })
+	text := annotations.ReadWindow(from, func(mistake annotations.Mistake) { r.mistakes = append(r.mistakes, mistake) })
 	if text == "" {
 		return setWindow{}
 	}

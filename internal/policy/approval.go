@@ -65,7 +65,7 @@ func (r *policyReader) approval() approval {
 }
 
 func (r *policyReader) approvalIn(from annotations.Written, on string) approval {
-	if !annotations.RequiresApproval(from, func(problem annotations.Problem) { r.problems = append(r.problems, problem) }) {
+	if !annotations.RequiresApproval(from, func(mistake annotations.Mistake) { r.mistakes = append(r.mistakes, mistake) }) {
 		return approval{}
 	}
 	return setApproval{by: on}.keep()

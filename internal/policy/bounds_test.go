@@ -14,15 +14,15 @@ import (
 
 func TestMistakesOfOneListAreBounded(t *testing.T) {
 	const list = "a[,b[,c[,d[,e[,f[,g[,h[,i[,j[,k[,l[,ok"
-	policy, problems := parse(values{configMapList: list}, nil)
+	policy, mistakes := parse(values{configMapList: list}, nil)
 	_, exclusions := parse(values{configMapNot: list}, nil)
-	for key, got := range map[string][]annotations.Problem{configMapList: problems, configMapNot: exclusions} {
+	for key, got := range map[string][]annotations.Mistake{configMapList: mistakes, configMapNot: exclusions} {
 		if len(got) != 11 {
-			t.Fatalf("%s: got %d problems, want 11: %v", key, len(got), got)
+			t.Fatalf("%s: got %d mistakes, want 11: %v", key, len(got), got)
 		}
 		want := "annotation " + key + ` has "l[": ignored, like 11 other entries of the list, of which only the first 10 are reported`
 		if diff := cmp.Diff(want, got[10].String()); diff != "" {
-			t.Errorf("the last problem (-want +got):\n%s", diff)
+			t.Errorf("the last mistake (-want +got):\n%s", diff)
 		}
 	}
 	if diff := cmp.Diff([]string{"ok"}, policy.ExactNames(source.ConfigMap)); diff != "" {
@@ -43,7 +43,7 @@ func TestListsAreBounded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		list           string
 		exact, kept    int
-		wantInProblems string
+		wantInMistakes string
 	}{
 		"thousands of names":                    {numbered("name-%d", 5000), 5000, 0, ""},
 		"thousands of names with dots":          {numbered("name.%d", 5000), 0, 5000, ""},
@@ -64,17 +64,17 @@ func TestListsAreBounded(t *testing.T) {
 		"a repetition beyond what is allowed":   {"a{1001}", 0, 0, "not a regular expression"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policy, problems := parse(values{configMapList: tc.list}, nil)
+			policy, mistakes := parse(values{configMapList: tc.list}, nil)
 			exact, patterns := policy.ExactNames(source.ConfigMap), policy.Patterns(source.ConfigMap)
 			if len(exact) != tc.exact || len(patterns) != tc.kept {
 				t.Errorf("got %d names and %d expressions, want %d and %d", len(exact), len(patterns), tc.exact, tc.kept)
 			}
-			if len(problems) > 0 != (tc.wantInProblems != "") {
-				t.Fatalf("got %d problems", len(problems))
+			if len(mistakes) > 0 != (tc.wantInMistakes != "") {
+				t.Fatalf("got %d mistakes", len(mistakes))
 			}
-			for _, problem := range problems {
-				if !strings.Contains(problem.Message, tc.wantInProblems) {
-					t.Errorf("got %q, want %q in it", problem.Message, tc.wantInProblems)
+			for _, mistake := range mistakes {
+				if !strings.Contains(mistake.Message, tc.wantInMistakes) {
+					t.Errorf("got %q, want %q in it", mistake.Message, tc.wantInMistakes)
 				}
 			}
 		})

@@ -79,13 +79,13 @@ func TestAMistakeInAListOfKeysIsReported(t *testing.T) {
 		"app=level": `"app" is neither configmap/NAME nor secret/NAME`,
 		"":          `has no effect; write "used", "all", or a list such as "configmap/app=logging.yaml,!banner", or remove the annotation`,
 	} {
-		parsed, problems := parse(values{annotations.Keys: text, auto: "true"}, nil)
-		if len(problems) != 1 || !strings.Contains(problems[0].String(), want) || !parsed.OptedIn(false) {
-			t.Errorf("%q: %v", text, problems)
+		parsed, mistakes := parse(values{annotations.Keys: text, auto: "true"}, nil)
+		if len(mistakes) != 1 || !strings.Contains(mistakes[0].String(), want) || !parsed.OptedIn(false) {
+			t.Errorf("%q: %v", text, mistakes)
 		}
 	}
-	if _, problems := policy.ParseNamespace(values{annotations.Keys: "configmap/app=a"}, annotations.DefaultNames()); len(problems) != 1 || !strings.Contains(problems[0].String(), `has no effect on a namespace; write "used" or "all"`) {
-		t.Errorf("a list on a namespace: %v", problems)
+	if _, mistakes := policy.ParseNamespace(values{annotations.Keys: "configmap/app=a"}, annotations.DefaultNames()); len(mistakes) != 1 || !strings.Contains(mistakes[0].String(), `has no effect on a namespace; write "used" or "all"`) {
+		t.Errorf("a list on a namespace: %v", mistakes)
 	}
 }
 

@@ -37,13 +37,13 @@ func (p place) orTemplate(from annotations.Written) place {
 }
 
 // ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
-func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
+func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Mistake) {
 	r := policyReader{own: annotations.Written{Values: own}}
-	waves, problems := annotations.ReadWaves(own, false)
+	waves, mistakes := annotations.ReadWaves(own, false)
 	policy := Policy{churn: r.churn("the namespace"), window: r.window("the namespace"), approval: r.approvalIn(r.own, "the namespace"), waves: waves.Keep()}
 	policy.byDefault, policy.mode, policy.settle = r.byDefault(), r.mode(onNamespace), r.settle(onNamespace)
 	policy.keys = r.keysOfNamespace()
-	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
+	return policy, append(append(r.mistakes, mistakes...), annotations.MistakesOfNamespace(own, names)...)
 }
 
 // byDefault reads whether a namespace opts in its workloads. A value that is not a boolean has no

@@ -31,11 +31,11 @@ const (
 
 type values = map[string]string
 
-func parse(own, template values) (policy.Policy, []annotations.Problem) {
+func parse(own, template values) (policy.Policy, []annotations.Mistake) {
 	return policy.Parse(own, template, annotations.DefaultNames())
 }
 
-func TestProblems(t *testing.T) {
+func TestMistakes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		own, template values
 		want          []string
@@ -118,10 +118,10 @@ func TestProblems(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, problems := parse(tc.own, tc.template)
+			_, mistakes := parse(tc.own, tc.template)
 			var got []string
-			for _, problem := range problems {
-				got = append(got, problem.String())
+			for _, mistake := range mistakes {
+				got = append(got, mistake.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -210,11 +210,11 @@ func TestSettings(t *testing.T) {
 func TestPolicyFollowsRenamedAnnotations(t *testing.T) {
 	names := annotations.DefaultNames()
 	names.Auto, names.ConfigMap, names.PausePeriod = "example.com/auto", "example.com/list", "example.com/pause"
-	policy, problems := policy.Parse(values{
+	policy, mistakes := policy.Parse(values{
 		"example.com/list": "a", "example.com/pause": "1m", configMapList: "b", pausePeriod: "x", auto: "x",
 	}, nil, names)
-	if len(problems) > 0 {
-		t.Errorf("got problems %v", problems)
+	if len(mistakes) > 0 {
+		t.Errorf("got mistakes %v", mistakes)
 	}
 	if diff := cmp.Diff([]string{"a"}, policy.ExactNames(source.ConfigMap)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -246,10 +246,10 @@ func FuzzParsePolicy(f *testing.F) {
 			templateValues[key] = template
 		}
 		for _, set := range [][2]values{{ownValues, templateValues}, {nil, templateValues}, {templateValues, nil}} {
-			policy, problems := parse(set[0], set[1])
-			for _, problem := range problems {
-				if problem.Message == "" || set[0][problem.Annotation] != "" && problem.InTemplate {
-					t.Errorf("got problem %+v", problem)
+			policy, mistakes := parse(set[0], set[1])
+			for _, mistake := range mistakes {
+				if mistake.Message == "" || set[0][mistake.Annotation] != "" && mistake.InTemplate {
+					t.Errorf("got mistake %+v", mistake)
 				}
 			}
 			if period, ok := policy.PausePeriod(); ok && period <= 0 {

@@ -56,9 +56,9 @@ func TestASelectorSelectsSourcesThatNothingReferences(t *testing.T) {
 
 func TestAMistakeInASelectorHarmsNothingElse(t *testing.T) {
 	for text, want := range map[string]string{"": "is empty", "a=b=c": "not a label selector", strings.Repeat("a", 3000): "characters"} {
-		parsed, problems := parse(values{annotations.Sources: text, auto: "true"}, nil)
-		if len(problems) != 1 || !strings.Contains(problems[0].String(), want) {
-			t.Errorf("%.10q: %v", text, problems)
+		parsed, mistakes := parse(values{annotations.Sources: text, auto: "true"}, nil)
+		if len(mistakes) != 1 || !strings.Contains(mistakes[0].String(), want) {
+			t.Errorf("%.10q: %v", text, mistakes)
 		}
 		if !parsed.OptedIn(false) || parsed.Selector() != nil {
 			t.Errorf("%.10q is used, or auto is not", text)

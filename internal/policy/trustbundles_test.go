@@ -36,9 +36,9 @@ func TestBundlesOfCertificates(t *testing.T) {
 		"a list of ConfigMaps with this name": {values{configMapList: "company"}, company, false, false, policy.RuleNotOptedIn},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, problems := parse(tc.own, nil)
-			if len(problems) != 0 {
-				t.Errorf("mistakes: %v", problems)
+			p, mistakes := parse(tc.own, nil)
+			if len(mistakes) != 0 {
+				t.Errorf("mistakes: %v", mistakes)
 			}
 			if got := p.Judge(tc.bundle.In("shop"), source.Annotations{Match: tc.match}, true, tc.all); got.Rule != tc.want {
 				t.Errorf("%s, want %s", got.Rule, tc.want)

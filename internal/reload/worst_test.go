@@ -163,14 +163,14 @@ func TestKeysBeyondAThousandAreNotComparedWithOurs(t *testing.T) {
 		many[fmt.Sprintf("reloaded.stakater.org/key-%04d", i)] = "x"
 	}
 	many["zreloader.stakater.com/auto"] = "true"
-	_, problems := workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames())
-	if len(problems) != 0 {
-		t.Errorf("all of %d keys were compared: %v", len(many), problems)
+	_, mistakes := workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames())
+	if len(mistakes) != 0 {
+		t.Errorf("all of %d keys were compared: %v", len(many), mistakes)
 	}
 	delete(many, "zreloader.stakater.com/auto")
 	many["areloader.stakater.com/auto"] = "true"
-	if _, problems = workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames()); len(problems) != 1 {
-		t.Errorf("of the first ones %v is told", problems)
+	if _, mistakes = workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames()); len(mistakes) != 1 {
+		t.Errorf("of the first ones %v is told", mistakes)
 	}
 }
 

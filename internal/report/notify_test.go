@@ -10,16 +10,16 @@ import (
 )
 
 func TestMistakesOfAnObjectAreOneEventOnIt(t *testing.T) {
-	problems := []annotations.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
+	mistakes := []annotations.Mistake{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
 	const want = `annotation a has "x": does nothing. annotation b of the pod template has "": neither`
 	src := func(kind source.Kind) *source.Source {
 		return &source.Source{Key: source.Key{Kind: kind, Namespace: "shop", Name: "db"}, UID: "u-2"}
 	}
 	apiVersions := map[string]string{"Secret": "v1", "SecretProviderClass": "secrets-store.csi.x-k8s.io/v1", "Deployment": web().APIVersion}
 	for kind, tell := range map[string]func(*desk){
-		"Deployment":          func(d *desk) { d.Notify(notice.Misused(web(), problems)) },
-		"Secret":              func(d *desk) { d.Notify(notice.MisusedSource(src(source.Secret), problems)) },
-		"SecretProviderClass": func(d *desk) { d.Notify(notice.MisusedSource(src(source.SecretProviderClass), problems)) },
+		"Deployment":          func(d *desk) { d.Notify(notice.Mistakes(web(), mistakes)) },
+		"Secret":              func(d *desk) { d.Notify(notice.MistakesOfSource(src(source.Secret), mistakes)) },
+		"SecretProviderClass": func(d *desk) { d.Notify(notice.MistakesOfSource(src(source.SecretProviderClass), mistakes)) },
 	} {
 		d := newDesk(t, false)
 		tell(d)

@@ -18,10 +18,10 @@ type Namespace struct {
 	Labels labels.Set
 	// Terminating reports that it is being deleted.
 	Terminating bool
-	// Defaults are for workloads whose own annotations set nothing else, and Problems the mistakes
+	// Defaults are for workloads whose own annotations set nothing else, and Mistakes the mistakes
 	// in the annotations that set them.
 	Defaults policy.Policy
-	Problems []annotations.Problem
+	Mistakes []annotations.Mistake
 	// OptsInSince is the newest time of a field manager that owns the annotation that opts its
 	// workloads in or out; zero if there is none. Without that annotation and with the flag, it is
 	// the newest time of one that owns any annotation: it may have opted them out before.
@@ -31,8 +31,8 @@ type Namespace struct {
 // ReadNamespace reads the relevant fields of a namespace. It sets no defaults if the controller
 // watches certain namespaces only, because that one cannot read them.
 func (s *Settings) ReadNamespace(ns *metav1.ObjectMeta) Namespace {
-	defaults, problems := policy.ParseNamespace(ns.Annotations, s.Names)
-	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Problems: problems}
+	defaults, mistakes := policy.ParseNamespace(ns.Annotations, s.Names)
+	known := Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Mistakes: mistakes}
 	if !s.WatchesNamespaces() {
 		return known
 	}

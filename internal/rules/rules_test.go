@@ -42,9 +42,9 @@ func TestWhichNamespacesAreLeftOut(t *testing.T) {
 }
 
 func TestHowLongSourcesHaveToBeQuiet(t *testing.T) {
-	own, problems := policy.Parse(map[string]string{annotations.Settle: "2s"}, nil, annotations.DefaultNames())
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	own, mistakes := policy.Parse(map[string]string{annotations.Settle: "2s"}, nil, annotations.DefaultNames())
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
 	}
 	s := Settings{Settle: 3 * time.Second, SettleGitOps: 5 * time.Second, SettleMax: 4 * time.Second}
 	for about, tc := range map[string]struct {

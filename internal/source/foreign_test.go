@@ -94,8 +94,8 @@ func TestConsentIsReadFromTheSource(t *testing.T) {
 	cm := FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, names)
 	secret := FromSecret(&corev1.Secret{ObjectMeta: meta}, digest.Key{}, names)
 	for _, src := range []Source{cm, secret} {
-		if !src.Annotations.AllowFrom.Has("shop") || src.Annotations.AllowFrom.Has("bank") || len(src.Problems) > 0 {
-			t.Errorf("%s: %+v, %v", src.Key, src.Annotations, src.Problems)
+		if !src.Annotations.AllowFrom.Has("shop") || src.Annotations.AllowFrom.Has("bank") || len(src.Mistakes) > 0 {
+			t.Errorf("%s: %+v, %v", src.Key, src.Annotations, src.Mistakes)
 		}
 	}
 }

@@ -65,7 +65,7 @@ type Class struct {
 	definition  string
 	definedIn   uint64
 	annotations Annotations
-	problems    []annotations.Problem
+	mistakes    []annotations.Mistake
 }
 
 // classMember is the latest report of a Pod.
@@ -93,8 +93,8 @@ func NewClass(key Key) *Class {
 // Define stores which workloads the object of the class concerns, and reports whether that changed.
 func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotations.Names) bool {
 	defined := fromMeta(SecretProviderClass, meta, names)
-	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
-	c.defined, c.annotations, c.problems = true, defined.Annotations, defined.Problems
+	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.mistakes, defined.Mistakes)
+	c.defined, c.annotations, c.mistakes = true, defined.Annotations, defined.Mistakes
 	c.uid, c.definition, c.definedIn = defined.UID, defined.ResourceVersion, version
 	return differs
 }
@@ -103,7 +103,7 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotation
 // reports whether that is a change.
 func (c *Class) Undefine(version uint64) bool {
 	differs := c.annotations != Annotations{}
-	c.defined, c.annotations, c.problems = false, Annotations{}, nil
+	c.defined, c.annotations, c.mistakes = false, Annotations{}, nil
 	c.uid, c.definition, c.definedIn = "", "", version
 	return differs
 }
@@ -111,7 +111,7 @@ func (c *Class) Undefine(version uint64) bool {
 // Definition is the object of the class, as far as it is known. It has no data. Recreating the
 // object changes nothing, because Source has no UID.
 func (c *Class) Definition() Source {
-	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
+	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Mistakes: c.mistakes}
 }
 
 // Unknown reports whether the class has neither an object nor a report.

@@ -30,7 +30,7 @@ func (c *Class) Source() (Source, bool) {
 	}
 	src := Source{
 		Key: c.key, ResourceVersion: strconv.FormatUint(c.version, 10), AnnotatedIn: c.definedIn,
-		Annotations: c.annotations, Problems: c.problems, Started: make(map[string]bool, len(c.reports)),
+		Annotations: c.annotations, Mistakes: c.mistakes, Started: make(map[string]bool, len(c.reports)),
 	}
 	rotated := false
 	for _, all := range c.objects {

@@ -239,11 +239,11 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 	class := source.NewClass(vault)
 	meta := &metav1.ObjectMeta{Name: "vault", Namespace: "shop", UID: "u-1", ResourceVersion: "9", Annotations: map[string]string{"reloader.stakater.com/mach": "true"}}
 	class.Define(meta, 9, annotations.DefaultNames())
-	if got := class.Definition(); got.Key != vault || got.UID != "u-1" || got.ResourceVersion != "9" || len(got.Problems) != 1 {
+	if got := class.Definition(); got.Key != vault || got.UID != "u-1" || got.ResourceVersion != "9" || len(got.Mistakes) != 1 {
 		t.Errorf("it is %+v", got)
 	}
 	class.Undefine(12)
-	if got := class.Definition(); got.UID != "" || got.ResourceVersion != "" || len(got.Problems) != 0 {
+	if got := class.Definition(); got.UID != "" || got.ResourceVersion != "" || len(got.Mistakes) != 0 {
 		t.Errorf("after it is gone it is %+v", got)
 	}
 }

@@ -93,8 +93,8 @@ type Source struct {
 	// AnnotatedIn is the version in which another object with the annotations was written or deleted;
 	// 0 if they are on this object.
 	AnnotatedIn uint64
-	// Problems are the mistakes in its annotations.
-	Problems []annotations.Problem
+	// Mistakes are the mistakes in its annotations.
+	Mistakes []annotations.Mistake
 }
 
 // OnlyLost reports whether the data only lacks keys of the earlier data. The API server records no
@@ -192,9 +192,9 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 		}
 	}
 	waves, _ := annotations.ReadWaves(meta.Annotations, true)
-	problems := annotations.ProblemsOfSource(meta.Annotations, names)
+	mistakes := annotations.MistakesOfSource(meta.Annotations, names)
 	if _, allows := meta.Annotations[annotations.AllowFromKey]; allows && kind != ConfigMap && kind != Secret {
-		problems = append(problems, annotations.Written{Values: meta.Annotations}.Problem(annotations.AllowFromKey, "does nothing here; it belongs on a ConfigMap or Secret"))
+		mistakes = append(mistakes, annotations.Written{Values: meta.Annotations}.Mistake(annotations.AllowFromKey, "does nothing here; it belongs on a ConfigMap or Secret"))
 	}
 	return Source{
 		Key:             Key{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
@@ -211,6 +211,6 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 			Ignore: meta.Annotations[names.Ignore] == "true",
 			Waves:  waves.Keep(),
 		},
-		Problems: problems,
+		Mistakes: mistakes,
 	}
 }

@@ -91,7 +91,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	default:
 		return nil, nil
 	}
-	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, data: &read, empty: len(read.Keys) == 0, annotations: read.Annotations, warnings: warningsOf(obj, nil, read.Problems), line: obj.node.Line}, nil
+	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, data: &read, empty: len(read.Keys) == 0, annotations: read.Annotations, warnings: warningsOf(obj, nil, read.Mistakes), line: obj.node.Line}, nil
 }
 
 // digestOf is the digest of the keys that count, or of everything if the keys are unknown.

@@ -18,14 +18,14 @@ type warning struct {
 }
 
 // annotated reads the annotations of a workload and of its pod template like the controller.
-func (o *Options) annotated(obj *object, kind *kinds.Kind, template *yaml.Node) (policy.Policy, []annotations.Problem) {
+func (o *Options) annotated(obj *object, kind *kinds.Kind, template *yaml.Node) (policy.Policy, []annotations.Mistake) {
 	return workload.ReadAnnotations(kind.Kind, texts(get(obj.node, "metadata", "annotations")), texts(template), o.AutoReloadAll, o.Names)
 }
 
 // warningsOf returns the mistakes in annotations, each with its line.
-func warningsOf(obj *object, template *yaml.Node, problems []annotations.Problem) []warning {
+func warningsOf(obj *object, template *yaml.Node, mistakes []annotations.Mistake) []warning {
 	var all []warning
-	for _, p := range problems {
+	for _, p := range mistakes {
 		in := get(obj.node, "metadata", "annotations")
 		if p.InTemplate {
 			in = template

@@ -90,8 +90,8 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 			return nil, err
 		}
 	}
-	user, problems := o.templateUserOf(obj, kind)
-	d.warnings = append(d.warnings, problems...)
+	user, mistakes := o.templateUserOf(obj, kind)
+	d.warnings = append(d.warnings, mistakes...)
 	if user != nil {
 		d.templateUsers = append(d.templateUsers, user)
 		return nil, nil

@@ -32,13 +32,13 @@ func (o *Options) templateUserOf(obj *object, kind *kinds.Kind) (*templateUser, 
 	}
 	template := get(obj.node, append(slices.Clone(kind.Template), "metadata", "annotations")...)
 	w := workload.Workload{}
-	w.Policy, w.Problems = o.annotated(obj, kind, template)
+	w.Policy, w.Mistakes = o.annotated(obj, kind, template)
 	w.UseTemplateOf(*owner, kinds.IsTemplateOwner(*owner), o.Names)
-	problems := warningsOf(obj, template, w.Mistakes(o.AutoReloadAll, policy.Policy{}))
+	mistakes := warningsOf(obj, template, w.AllMistakes(o.AutoReloadAll, policy.Policy{}))
 	if !kinds.IsTemplateOwner(*owner) {
-		return nil, problems
+		return nil, mistakes
 	}
-	return &templateUser{about: obj.String(), line: obj.node.Line, owner: *owner, name: obj.name, policy: w.Policy}, problems
+	return &templateUser{about: obj.String(), line: obj.node.Line, owner: *owner, name: obj.name, policy: w.Policy}, mistakes
 }
 
 // applyTemplateUsers reads workloads again if a Rollout that uses their pod template opts in or

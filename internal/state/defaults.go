@@ -14,7 +14,7 @@ import (
 // Defaults are what the annotations of a namespace set for its workloads, and the mistakes in them.
 type Defaults struct {
 	Policy   policy.Policy
-	Problems []annotations.Problem
+	Mistakes []annotations.Mistake
 	// OptsInSince is the earliest time since which they provably opt in its workloads, or leave
 	// that to --auto-reload-all; zero if nothing proves one.
 	OptsInSince time.Time
@@ -66,7 +66,7 @@ func (s *State) putDefaults(namespace string, now Defaults) (before Defaults, di
 		now.OptsInSince = before.OptsInSince // the client that wrote the annotation has written another field
 	}
 	differs = !before.Policy.Equal(now.Policy)
-	if !now.Policy.Equal(policy.Policy{}) || len(now.Problems) > 0 || !now.OptsInSince.IsZero() {
+	if !now.Policy.Equal(policy.Policy{}) || len(now.Mistakes) > 0 || !now.OptsInSince.IsZero() {
 		s.defaults[namespace] = now
 	} else {
 		delete(s.defaults, namespace)

@@ -16,8 +16,8 @@ func defaultsOf(pairs ...string) Defaults {
 	for i := 0; i < len(pairs); i += 2 {
 		own[pairs[i]] = pairs[i+1]
 	}
-	read, problems := policy.ParseNamespace(own, annotations.DefaultNames())
-	return Defaults{Policy: read, Problems: problems}
+	read, mistakes := policy.ParseNamespace(own, annotations.DefaultNames())
+	return Defaults{Policy: read, Mistakes: mistakes}
 }
 
 // optsIn are the defaults of a namespace that opts in its workloads.

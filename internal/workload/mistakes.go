@@ -9,10 +9,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/policy"
 )
 
-// problemsOf adds mistakes without effect to the refused values of a workload: a key with a typo, a
+// mistakesOf adds mistakes without effect to the refused values of a workload: a key with a typo, a
 // key for another kind of object, a key without effect beside another one.
-func problemsOf(kind Kind, own, template map[string]string, refused []annotations.Problem, names annotations.Names) []annotations.Problem {
-	found := slices.DeleteFunc(refused, func(p annotations.Problem) bool { return unusedOn(&names, kind, p.Annotation) != "" })
+func mistakesOf(kind Kind, own, template map[string]string, refused []annotations.Mistake, names annotations.Names) []annotations.Mistake {
+	found := slices.DeleteFunc(refused, func(p annotations.Mistake) bool { return unusedOn(&names, kind, p.Annotation) != "" })
 	places := []annotations.Written{{Values: own}, {Values: template, InTemplate: true}}
 	for _, at := range places {
 		for _, key := range at.Compared() {
@@ -20,33 +20,33 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 			unused := unusedOn(&names, kind, key)
 			switch {
 			case unused != "":
-				found = append(found, at.Problem(key, unused))
+				found = append(found, at.Mistake(key, unused))
 			case near && names.IsOfSource(right):
-				found = append(found, at.Problem(key, "does nothing"+annotations.DidYouMean([]string{right}, "the ConfigMap or Secret")))
+				found = append(found, at.Mistake(key, "does nothing"+annotations.DidYouMean([]string{right}, "the ConfigMap or Secret")))
 			case near:
-				found = append(found, at.Problem(key, "does nothing"+annotations.DidYouMean([]string{right}, "")))
+				found = append(found, at.Mistake(key, "does nothing"+annotations.DidYouMean([]string{right}, "")))
 			default:
 				if why, unread := names.Unread(key, names.IsOfSource, "the ConfigMap or Secret"); unread {
-					found = append(found, at.Problem(key, why))
+					found = append(found, at.Mistake(key, why))
 				}
 			}
 		}
 	}
 	for _, at := range places {
 		if at.SearchesForNothing(places[0], names) {
-			found = append(found, at.Problem(names.Search, "has no effect with "+names.Auto+", which covers all sources that the workload references"))
+			found = append(found, at.Mistake(names.Search, "has no effect with "+names.Auto+", which covers all sources that the workload references"))
 		}
 	}
-	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
+	return slices.Clip(found[:min(len(found), annotations.MaxMistakes)])
 }
 
 // ownNamespace are the entries that name the namespace of the workload as if it were another one.
-func ownNamespace(p *policy.Policy, namespace string, names annotations.Names) []annotations.Problem {
-	var found []annotations.Problem
+func ownNamespace(p *policy.Policy, namespace string, names annotations.Names) []annotations.Mistake {
+	var found []annotations.Mistake
 	for _, key := range p.Foreign() {
 		in, name, _ := annotations.SplitForeign(key.Name)
 		if in == namespace {
-			found = append(found, annotations.Problem{Annotation: key.Kind.Keys(&names).Named, Value: key.Name, Message: fmt.Sprintf("names nothing; in its own namespace, write %q", name)})
+			found = append(found, annotations.Mistake{Annotation: key.Kind.Keys(&names).Named, Value: key.Name, Message: fmt.Sprintf("names nothing; in its own namespace, write %q", name)})
 		}
 	}
 	return found
@@ -54,7 +54,7 @@ func ownNamespace(p *policy.Policy, namespace string, names annotations.Names) [
 
 // searchesIfAll is searchesForNothing if all workloads are opted in, except for those where the
 // mistake is reported anyway.
-func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Problem {
+func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Mistake {
 	if !policy.SearchesForNothingIfAll() {
 		return nil
 	}
@@ -62,25 +62,26 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	if own[names.Search] != "true" {
 		at = annotations.Written{Values: template, InTemplate: true}
 	}
-	return []annotations.Problem{at.Problem(names.Search, "has no effect with "+allFlag+", which covers all sources that the workload references")}
+	return []annotations.Mistake{at.Mistake(names.Search, "has no effect with "+allFlag+", which covers all sources that the workload references")}
 }
 
 const allFlag = "--auto-reload-all"
 
-// Mistakes are the problems of a workload, including those that exist only if workloads are opted
-// in by default: by the flag if all is true, unless the defaults of the namespace decide that.
-func (w *Workload) Mistakes(all bool, defaults policy.Policy) []annotations.Problem {
+// AllMistakes are the mistakes of a workload, including those that exist only if workloads are
+// opted in by default: by the flag if all is true, unless the defaults of the namespace decide
+// that.
+func (w *Workload) AllMistakes(all bool, defaults policy.Policy) []annotations.Mistake {
 	by := allFlag
 	if optedIn, decides := defaults.OptedInByNamespace(); decides {
 		all, by = optedIn, annotations.AutoOfNamespace+" on the namespace"
 	}
 	if !all || len(w.ifAll) == 0 {
-		return w.Problems
+		return w.Mistakes
 	}
-	found := slices.Clone(w.Problems)
-	for _, problem := range w.ifAll {
-		problem.Message = strings.Replace(problem.Message, allFlag, by, 1)
-		found = append(found, problem)
+	found := slices.Clone(w.Mistakes)
+	for _, mistake := range w.ifAll {
+		mistake.Message = strings.Replace(mistake.Message, allFlag, by, 1)
+		found = append(found, mistake)
 	}
 	return found
 }
@@ -91,16 +92,16 @@ func (w *Workload) Mistakes(all bool, defaults policy.Policy) []annotations.Prob
 func (w *Workload) UseTemplateOf(owner Key, markable bool, names annotations.Names) {
 	w.TemplateOwner = &owner
 	if !markable {
-		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", owner.Kind)}
+		found := annotations.Mistake{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", owner.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
-			w.Problems = append(w.Problems, found)
+			w.Mistakes = append(w.Mistakes, found)
 		case w.Policy.OptedIn(true):
 			w.ifAll = append(w.ifAll, found)
 		}
 	}
 	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
-		w.Problems = append(w.Problems, annotations.Problem{
+		w.Mistakes = append(w.Mistakes, annotations.Mistake{
 			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
 			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", owner.Kind, owner.Name),
 		})
@@ -126,11 +127,11 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 
 // ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes:
 // like New, for callers without an object.
-func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
+func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Mistake) {
 	policy, refused := policy.Parse(own, template, names)
-	problems := problemsOf(kind, own, template, refused, names)
+	mistakes := mistakesOf(kind, own, template, refused, names)
 	if all {
-		problems = append(problems, searchesIfAll(policy, own, template, names)...)
+		mistakes = append(mistakes, searchesIfAll(policy, own, template, names)...)
 	}
-	return policy, problems
+	return policy, mistakes
 }

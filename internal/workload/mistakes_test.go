@@ -17,7 +17,7 @@ import (
 
 type texts = map[string]string
 
-func TestMisuseOfWorkloads(t *testing.T) {
+func TestMistakesOfWorkloads(t *testing.T) {
 	names := annotations.DefaultNames()
 	const (
 		inTemplate = " of the pod template"
@@ -108,7 +108,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 			w := New(kindNamed(tc.kind), &metav1.ObjectMeta{Annotations: tc.own}, nil,
 				&corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}, names)
 			var got []string
-			for _, p := range w.Problems {
+			for _, p := range w.Mistakes {
 				got = append(got, p.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -124,12 +124,12 @@ func TestTheMistakesOfOneObjectAreBounded(t *testing.T) {
 		own["reloader.stakater.com/aut"+string(letter)] = "true"
 	}
 	w := New(kindNamed("Deployment"), &metav1.ObjectMeta{Annotations: own}, nil, &corev1.PodTemplateSpec{}, annotations.DefaultNames())
-	if len(w.Problems) != annotations.MaxProblems {
-		t.Errorf("%d are kept", len(w.Problems))
+	if len(w.Mistakes) != annotations.MaxMistakes {
+		t.Errorf("%d are kept", len(w.Mistakes))
 	}
 }
 
-func TestMisuseOfSources(t *testing.T) {
+func TestMistakesOfSources(t *testing.T) {
 	names := annotations.DefaultNames()
 	const onlyTrue = `: counts as false; only "true" turns it on`
 	for name, tc := range map[string]struct {
@@ -163,7 +163,7 @@ func TestMisuseOfSources(t *testing.T) {
 				source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, names), source.FromSecret(&corev1.Secret{ObjectMeta: meta}, digest.Key{}, names),
 			} {
 				var got []string
-				for _, p := range src.Problems {
+				for _, p := range src.Mistakes {
 					got = append(got, p.String())
 				}
 				if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -183,14 +183,14 @@ func TestSearchingWhereAllAreOptedIn(t *testing.T) {
 	const message = "has no effect with --auto-reload-all, which covers all sources that the workload references"
 	for about, tc := range map[string]struct {
 		own, template map[string]string
-		want          []annotations.Problem
+		want          []annotations.Mistake
 	}{
-		"nothing else is said":         {map[string]string{names.Search: "true"}, nil, []annotations.Problem{{Annotation: names.Search, InTemplate: false, Value: "true", Message: message}}},
-		"in the pod template":          {nil, map[string]string{names.Search: "true"}, []annotations.Problem{{Annotation: names.Search, InTemplate: true, Value: "true", Message: message}}},
+		"nothing else is said":         {map[string]string{names.Search: "true"}, nil, []annotations.Mistake{{Annotation: names.Search, InTemplate: false, Value: "true", Message: message}}},
+		"in the pod template":          {nil, map[string]string{names.Search: "true"}, []annotations.Mistake{{Annotation: names.Search, InTemplate: true, Value: "true", Message: message}}},
 		"beside auto":                  {map[string]string{names.Search: "true", names.Auto: "true"}, nil, nil},
 		"opted out":                    {map[string]string{names.Search: "true", names.Auto: "false"}, nil, nil},
 		"opted out for a kind":         {map[string]string{names.Search: "true", names.SecretAuto: "false"}, nil, nil},
-		"opted in for a kind":          {map[string]string{names.Search: "true", names.SecretAuto: "true"}, nil, []annotations.Problem{{Annotation: names.Search, InTemplate: false, Value: "true", Message: message}}},
+		"opted in for a kind":          {map[string]string{names.Search: "true", names.SecretAuto: "true"}, nil, []annotations.Mistake{{Annotation: names.Search, InTemplate: false, Value: "true", Message: message}}},
 		"it does not search":           {map[string]string{names.Search: "false"}, nil, nil},
 		"the pod template has no say":  {map[string]string{names.Search: "false"}, map[string]string{names.Search: "true"}, nil},
 		"nothing is said about search": {nil, nil, nil},
@@ -198,19 +198,19 @@ func TestSearchingWhereAllAreOptedIn(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			meta, template := &metav1.ObjectMeta{Annotations: tc.own}, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}
 			w := New(Kind{Name: "Deployment", Pausable: true}, meta, nil, template, names)
-			before := len(w.Problems)
-			if got := w.Mistakes(true, policy.Policy{})[before:]; !slices.Equal(got, tc.want) {
+			before := len(w.Mistakes)
+			if got := w.AllMistakes(true, policy.Policy{})[before:]; !slices.Equal(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			out, _ := policy.ParseNamespace(map[string]string{annotations.AutoOfNamespace: "false"}, names)
-			if got := w.Mistakes(true, out)[before:]; len(got) > 0 {
+			if got := w.AllMistakes(true, out)[before:]; len(got) > 0 {
 				t.Errorf("its namespace opts out: %+v", got)
 			}
 			in, _ := policy.ParseNamespace(map[string]string{annotations.AutoOfNamespace: "true"}, names)
 			for i := range tc.want {
 				tc.want[i].Message = "has no effect with reroll.dev/auto on the namespace, which covers all sources that the workload references"
 			}
-			if got := w.Mistakes(false, in)[before:]; !slices.Equal(got, tc.want) {
+			if got := w.AllMistakes(false, in)[before:]; !slices.Equal(got, tc.want) {
 				t.Errorf("its namespace opts in: got %+v, want %+v", got, tc.want)
 			}
 		})

@@ -157,11 +157,11 @@ type Workload struct {
 	// KeysAt is the latest time at which the annotation that chooses the keys that count was
 	// provably written; zero if there is none.
 	KeysAt   time.Time
-	Problems []annotations.Problem
+	Mistakes []annotations.Mistake
 	// LeftAlone is why no source concerns it regardless of its annotations, empty if one can.
 	LeftAlone string
-	// ifAll are the additional problems if workloads are opted in by default.
-	ifAll []annotations.Problem
+	// ifAll are the additional mistakes if workloads are opted in by default.
+	ifAll []annotations.Mistake
 	// TemplateOwner is the object whose pod template this workload uses; nil if it has its own.
 	TemplateOwner *Key
 	// Generation grows with each change of the spec. For a workload that uses the template of
@@ -209,7 +209,7 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := policy.Parse(meta.Annotations, template.Annotations, names)
 	refused = append(refused, ownNamespace(&policy, meta.Namespace, names)...)
-	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
+	w.Policy, w.Mistakes = policy, mistakesOf(kind, meta.Annotations, template.Annotations, refused, names)
 	w.OptedInAt = optedInAt(meta, template.Annotations, names)
 	if _, chosen := meta.Annotations[annotations.Keys]; chosen || template.Annotations[annotations.Keys] != "" {
 		w.KeysAt = source.LastWrite(meta, annotations.Keys)

@@ -8,9 +8,9 @@ import (
 )
 
 func TestAMessageMayEndWithAQuestion(t *testing.T) {
-	problems := []annotations.Problem{{Message: "Did you mean a?"}, {Message: "does nothing"}, {Message: "neither"}}
+	mistakes := []annotations.Mistake{{Message: "Did you mean a?"}, {Message: "does nothing"}, {Message: "neither"}}
 	const want = "Did you mean a? does nothing. neither"
-	if got := Misused(&workload.Workload{}, problems).Text; got != want {
+	if got := Mistakes(&workload.Workload{}, mistakes).Text; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -92,11 +92,6 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	}
 }
 
-// toleratedConflicts is how many conflicts or NotFound answers in a row are tolerated before they
-// count as a failure. Mostly the watch is only slow, but an admission webhook may reject with the
-// same code.
-const toleratedConflicts = 5
-
 // exists reports whether a workload still exists, as far as the watch shows.
 func (c *Controller) exists(w *workload.Workload) bool {
 	now, ok := c.state.Workload(w.Key)
@@ -154,13 +149,4 @@ func (c *Controller) forget(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.records, key)
-}
-
-// decideAgain waits until the watch has brought the version that the API server already has.
-func (c *Controller) decideAgain(w *workload.Workload) {
-	c.with(w.Key, func(r *record) { r.conflicted = true })
-	// That version may have arrived between the decision and now.
-	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
-		c.queue.Add(w.Key, 0, 0)
-	}
 }

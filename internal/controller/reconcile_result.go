@@ -100,13 +100,8 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 	return l
 }
 
-const (
-	// errOtherVersion means that a test in a JSON patch failed, or that the result was invalid: the
-	// API server answers both in the same way.
-	errOtherVersion = sentinel("the object may have been modified meanwhile")
-	// errLater means that it is too early. A watch or a queue triggers the next reconciliation.
-	errLater = sentinel("it is too early")
-)
+// errLater means that it is too early. A watch or a queue triggers the next reconciliation.
+const errLater = sentinel("it is too early")
 
 type sentinel string
 

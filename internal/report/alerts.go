@@ -45,7 +45,7 @@ type AlertOptions struct {
 // Alerts notifies a chat or another receiver outside the cluster, in the background. A nil *Alerts
 // does nothing.
 type Alerts struct {
-	format  alertFormat
+	sink    alertSink
 	info    string
 	poster  *poster
 	clock   clock.Clock
@@ -73,7 +73,7 @@ type alert struct {
 // NewAlerts returns alerts that are sent by Run.
 func NewAlerts(opts AlertOptions, c clock.Clock, log *slog.Logger, metrics *Metrics) *Alerts {
 	return &Alerts{
-		format: alertFormatOf(opts.Sink), info: opts.Info, poster: newPoster(opts.URL, opts.Proxy),
+		sink: alertSinkOf(opts.Sink), info: opts.Info, poster: newPoster(opts.URL, opts.Proxy),
 		clock: c, log: log, metrics: metrics, flush: flush,
 		wake: make(chan struct{}, 1),
 	}
@@ -222,11 +222,11 @@ func (m *message) text(escape func(string) string) (text string, failed bool) {
 
 // deliver tries until the receiver accepts a message, or drops it.
 func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
-	text, failed := m.text(a.format.escape)
+	text, failed := m.text(a.sink.escape)
 	if a.info != "" {
 		text = a.info + " : " + text
 	}
-	body := a.format.payload(text, failed)
+	body := a.sink.payload(text, failed)
 	delay := retryFirst
 	for left := maxTries - 1; ; left-- {
 		err := a.poster.send(ctx, body)

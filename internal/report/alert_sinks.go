@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// alertFormat is the format in which a receiver reads alerts.
-type alertFormat struct {
+// alertSink is the format in which a receiver reads alerts. Each has a file, such as alert_slack.go.
+type alertSink struct {
 	// escape makes a foreign text harmless: it is shown literally, notifies nobody, and links
 	// nowhere.
 	escape func(text string) string
@@ -19,19 +19,24 @@ type payload struct {
 	body        []byte
 }
 
-// alertFormatOf returns the format of a sink, or plain text for any other name. To add a sink, add
-// its name to parseSink in internal/config, too, which reads ALERT_SINK.
-func alertFormatOf(sink string) alertFormat {
+// alertSinkOf returns the sink with a name, or plain text for any other name. To add a sink, add its
+// name to parseSink in internal/config, too, which reads ALERT_SINK.
+func alertSinkOf(sink string) alertSink {
 	switch sink {
 	case "slack":
-		return alertFormat{escapeSlack, slack}
+		return alertSink{escapeSlack, slack}
 	case "teams":
-		return alertFormat{escapeTeams, teams}
+		return alertSink{escapeTeams, teams}
 	case "gchat":
-		return alertFormat{escapeGChat, gchat}
+		return alertSink{escapeGChat, gchat}
 	default:
-		return alertFormat{func(text string) string { return text }, raw}
+		return alertSink{func(text string) string { return text }, raw}
 	}
+}
+
+// raw is for all other sinks: plain text, without the asterisks for bold text.
+func raw(text string, _ bool) payload {
+	return payload{"text/plain", []byte(strings.ReplaceAll(text, "*", ""))}
 }
 
 // jsonPayload marshals our own values, which consist of strings and always marshal.

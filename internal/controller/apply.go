@@ -130,7 +130,7 @@ func (c *Controller) reportUndecided(w *workload.Workload, secrets int) {
 func (c *Controller) leaveAsItIs(facts *reload.Facts, d reload.Decision) {
 	w := &facts.Workload
 	c.withdraw(w.Key, dryRun)
-	c.forgetAdoption(w.Key)
+	c.forgetAttempts(w.Key)
 	if w.LedgerText != "" && !d.Restores {
 		c.state.Remember(w, w.LedgerText)
 	}
@@ -177,7 +177,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		}
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
-	c.forgetAdoption(w.Key)
+	c.forgetAttempts(w.Key)
 	answer, err := c.opts.Read(kind, obj)
 	if err != nil {
 		return err

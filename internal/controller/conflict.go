@@ -1,6 +1,13 @@
 package controller
 
-import "github.com/reroll-dev/reroll/internal/workload"
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// A write that conflicts with one of another client is no failure: the workload is decided again
+// when the watch brings the newer version. Without one, it is retried, and at last it is a failure.
 
 // errOtherVersion means that a test in a JSON patch failed, or that the result was invalid: the API
 // server answers both in the same way.
@@ -11,6 +18,10 @@ const errOtherVersion = sentinel("the object may have been modified meanwhile")
 // same code.
 const toleratedConflicts = 5
 
+// isConflict reports whether another client has changed or deleted the object in the meantime, so
+// that the watch will show that.
+func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
 // decideAgain waits until the watch has brought the version that the API server already has.
 func (c *Controller) decideAgain(w *workload.Workload) {
 	c.with(w.Key, func(r *record) { r.conflicted = true })
@@ -18,4 +29,11 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.Add(w.Key, 0, 0)
 	}
+}
+
+// endConflict reports whether a write to a workload had a conflict, of which an event now shows the
+// other version.
+func (c *Controller) endConflict(key workload.Key) (had bool) {
+	c.with(key, func(r *record) { had, r.conflicted = r.conflicted, false })
+	return had
 }

@@ -188,9 +188,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	c.trackStatus(w.Key)
 	c.updateFleets(w.Key)
 	c.queuePause(w.Key)
-	var conflicted bool
-	c.with(w.Key, func(r *record) { conflicted, r.conflicted = r.conflicted, false })
-	switch {
+	switch conflicted := c.endConflict(w.Key); {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
 	case differs || w.RolledOut && c.awaitsRollout(w.Key) || c.rolledByUser(&w):

@@ -42,8 +42,8 @@ func (c *Controller) reportLate(w *workload.Workload) {
 	c.reportOthersRollout(w, s.decision)
 }
 
-// forgetAdoption drops the turn of a workload that has its ledger, and the record of a lost
-// response.
-func (c *Controller) forgetAdoption(key workload.Key) {
+// forgetAttempts forgets the turn of a workload that waited to be adopted, a lost response, and the
+// writes that failed, because its ledger is written now, or needs no write.
+func (c *Controller) forgetAttempts(key workload.Key) {
 	c.with(key, func(r *record) { r.adoptAt, r.sent, r.refused = time.Time{}, nil, 0 })
 }

@@ -71,7 +71,7 @@ func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.R
 	switch {
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
 		return workqueue.Finished()
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.pauses.TriesOf(key) < toleratedConflicts:
+	case isConflict(err) && c.pauses.TriesOf(key) < toleratedConflicts:
 		// The watch may have brought the newer version already, or has yet to bring the deletion.
 		return workqueue.Conflicted()
 	default:

@@ -84,7 +84,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	case apierrors.IsNotFound(err) && !c.exists(w):
 		// The workload was deleted in the meantime.
 		return workqueue.Finished()
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < toleratedConflicts:
+	case (isConflict(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < toleratedConflicts:
 		c.decideAgain(w)
 		return workqueue.Conflicted() // not every conflict means that a newer version will come
 	default:

@@ -33,7 +33,7 @@ const (
 // countRefusal counts a write that failed. A workload whose ledger cannot be written cannot be
 // reloaded either. A conflict, or too many requests, are no answer to the write itself.
 func (c *Controller) countRefusal(key workload.Key, err error) {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
+	if isConflict(err) || apierrors.IsTooManyRequests(err) {
 		return
 	}
 	weight := errorWeight

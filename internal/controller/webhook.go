@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -250,7 +249,7 @@ func (c *Controller) recordAccepted(ctx context.Context, m *message) workqueue.R
 	d := m.decision.Notified(w, m.sentAt)
 	err := c.write(ctx, &m.facts, d)
 	switch {
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < toleratedConflicts:
+	case isConflict(err) && c.notifications.TriesOf(w.Key) < toleratedConflicts:
 		return workqueue.Conflicted() // the watch reports a newer version, or the deletion
 	case err != nil:
 		return workqueue.FailedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })

@@ -138,10 +138,10 @@ func (m *Member) excuse(known *ledger.Ledger) {
 func rolledWith(f *reload.Facts, known *ledger.Ledger, src *source.Source) bool {
 	key := src.Key.Local()
 	if all, aggregated := known.Aggregates[key.Kind]; aggregated {
-		return f.HasAll(key.Kind, all)
+		return f.AllCurrent(key.Kind, all)
 	}
 	sum, ok := known.Entries[key]
-	return ok && (sum == src.Digest || sum == f.CountedIn(src))
+	return ok && f.IsCurrent(src, sum)
 }
 
 // keeps reports whether all older Pods stay because a user wants that.

@@ -106,7 +106,7 @@ func (s *Settings) compare(f *reload.Facts, src *source.Source, l *Ledger) Conte
 		return Keyed
 	case all:
 		return NotCompared
-	case digest == src.Digest, digest == f.CountedIn(src):
+	case f.IsCurrent(src, digest):
 		return AsInLedger
 	default:
 		return OtherThanInLedger

@@ -136,9 +136,9 @@ type Widening struct {
 // source counts as selected before.
 const maxWidened = 16
 
-// MayHavePods reports whether Pods of a revision may exist already. A workload that gets such a
+// MayHavePodsOf reports whether Pods of a revision may exist already. A workload that gets such a
 // template keeps them.
-func (w WorkloadSeen) MayHavePods(revision digest.Digest) bool {
+func (w WorkloadSeen) MayHavePodsOf(revision digest.Digest) bool {
 	return !w.Whole || slices.Contains(w.Recent, revision)
 }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// CountedIn is the digest that a ledger of the workload records for the present data of a source.
-func (f *Facts) CountedIn(src *source.Source) digest.Digest {
-	return src.DigestOf(f.Workload.KeysOf(src.Key.Local(), src.Annotations.Labels, f.Keys).Keys)
+// IsCurrent reports whether a digest in a ledger of the workload is that of the present data of a
+// source, or of the keys of it that count.
+func (f *Facts) IsCurrent(src *source.Source, recorded digest.Digest) bool {
+	return recorded == src.Digest || recorded == src.DigestOf(f.Workload.KeysOf(src.Key.Local(), src.Annotations.Labels, f.Keys).Keys)
 }
 
 // KeysChange is a version since which other keys count, with the rule before.
@@ -82,9 +83,9 @@ func (f *Facts) earlierKeys(c *Concern) []*source.Keys {
 	return all
 }
 
-// HasAll reports whether all sources of a kind have the data of which a ledger has one digest, in any
-// form.
-func (f *Facts) HasAll(kind source.Kind, all ledger.Total) bool {
+// AllCurrent reports whether all sources of a kind have the data of which a ledger has one digest, in
+// any form.
+func (f *Facts) AllCurrent(kind source.Kind, all ledger.Total) bool {
 	return ledger.Aggregate(kind, entriesOf(f.Concerns)) == all.Digest || f.formOfAll(kind, f.Concerns, all.Digest) != otherData
 }
 

@@ -72,7 +72,7 @@ func TestOneDigestForAllInAnotherForm(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s", name, d.Action, d.Why, tc.want)
 		}
 		known, _, _ := tc.given.f.Ledger()
-		if has := tc.given.f.HasAll(source.ConfigMap, known.Aggregates[source.ConfigMap]); has != tc.has {
+		if has := tc.given.f.AllCurrent(source.ConfigMap, known.Aggregates[source.ConfigMap]); has != tc.has {
 			t.Errorf("%s: the sources have the data of the ledger: %t", name, has)
 		}
 		if d.Action == Record {

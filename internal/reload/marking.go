@@ -15,7 +15,7 @@ func (d *Decision) Mark(w *workload.Workload, seen WorkloadSeen, secrets digest.
 	if w.Runs != nil {
 		return m // the Pods of a run are new anyway, and the workload keeps its template
 	}
-	if m.RestartAt == "" && seen.MayHavePods(workload.Revision(w.Template, w.Marks.With(m))) {
+	if m.RestartAt == "" && seen.MayHavePodsOf(workload.Revision(w.Template, w.Marks.With(m))) {
 		// If the ledger was removed, the counter starts again; together with the time, the value is
 		// unique.
 		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())

@@ -54,7 +54,7 @@ func (f *Facts) TakenOver() bool {
 // times or the watch have to show it.
 func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 	for _, kind := range source.Kinds() {
-		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && ledger.Aggregate(kind, entriesOf(f.Concerns)) != all.Digest && f.formOfAll(kind, f.Concerns, all.Digest) == otherData {
+		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && !f.AllCurrent(kind, all) {
 			return true
 		}
 	}

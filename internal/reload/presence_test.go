@@ -314,7 +314,7 @@ func TestADeletionIsMarked(t *testing.T) {
 			if !slices.Equal(m.Removed, tc.removed) || tc.annotation != strings.Contains(m.ReloadedFrom, `"hash":"`+workload.DeleteMarker+`"`) || tc.rolledAnnotation != (m.Rolled != "") {
 				t.Errorf("marked by %+v", m)
 			}
-			if seen.MayHavePods(workload.Revision(s.f.Workload.Template, s.f.Workload.Marks.With(m))) {
+			if seen.MayHavePodsOf(workload.Revision(s.f.Workload.Template, s.f.Workload.Marks.With(m))) {
 				t.Error("it rolls nothing")
 			}
 		})

@@ -63,7 +63,7 @@ func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, au
 // recordTemplate records that the pod template changed in a version.
 func (w *workloadRecord) recordTemplate(version uint64) {
 	w.seen.Template = version
-	w.seen.TemplateReverted = w.seen.MayHavePods(w.revision)
+	w.seen.TemplateReverted = w.seen.MayHavePodsOf(w.revision)
 	w.mayHave(w.revision)
 }
 

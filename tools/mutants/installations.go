@@ -11,7 +11,7 @@ func installations() []mutation {
 		{what: "installations: any other key is that of another installation", file: decision, from: "case !known, behind && f.Waited:", to: "case behind && f.Waited:", in: core, tests: left},
 		{what: "installations: a removed key of a Secret is not missed", file: decision, from: " || f.order(c) == outOfDate", to: "", in: core, tests: left},
 		{what: "installations: a newer Secret is not missed", file: decision, from: "src.DataTime.Unix() > standing.DataTime || ", to: "", in: core, tests: left},
-		{what: "installations: one digest for all ConfigMaps is not compared", file: decision, from: "!= all.Digest", to: "== all.Digest", in: core, tests: left},
+		{what: "installations: one digest for all ConfigMaps is not compared", file: decision, from: "!f.AllCurrent(kind, all)", to: "f.AllCurrent(kind, all)", in: core, tests: left},
 		{what: "installations: its own ConfigMap is that of another one", file: noted, from: "cm.Namespace == c.opts.Namespace || ", to: "", in: controller, tests: another},
 		{what: "installations: a deleted ConfigMap is kept", file: noted, from: "		return gone(types.NamespacedName{Namespace: namespace,", to: "		return namespace == \"\" && gone(types.NamespacedName{Namespace: namespace,", in: controller, tests: another},
 		{

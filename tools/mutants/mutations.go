@@ -48,7 +48,7 @@ func mutations() []mutation {
 		{
 			what: "a mark that stands already is written again, and nothing rolls",
 			file: "internal/reload/marking.go",
-			from: " && seen.MayHavePods(workload.Revision(", to: " && d.Ledger.Counter < 0 && seen.MayHavePods(workload.Revision(",
+			from: " && seen.MayHavePodsOf(workload.Revision(", to: " && d.Ledger.Counter < 0 && seen.MayHavePodsOf(workload.Revision(",
 			in: controller, tests: histories,
 		},
 		{
@@ -138,7 +138,7 @@ func mutations() []mutation {
 		{
 			what: "a template that came back counts as a new one",
 			file: "internal/state/workload_seen.go",
-			from: "	w.seen.TemplateReverted = w.seen.MayHavePods(w.revision)\n", to: "",
+			from: "	w.seen.TemplateReverted = w.seen.MayHavePodsOf(w.revision)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{

@@ -38,7 +38,7 @@ func waves() []mutation {
 		{
 			what: "waves: a ledger with earlier data counts as rolled",
 			file: member,
-			from: "	return ok && (sum == src.Digest || sum == f.CountedIn(src))", to: "	return ok && (!sum.IsZero() || sum == f.CountedIn(src))",
+			from: "	return ok && f.IsCurrent(src, sum)", to: "	return ok && (!sum.IsZero() || f.IsCurrent(src, sum))",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
@@ -218,7 +218,7 @@ func waves() []mutation {
 		{
 			what: "waves: a workload with hundreds of sources starts at once",
 			file: member,
-			from: "return f.HasAll(key.Kind, all)", to: "return !all.Digest.IsZero()",
+			from: "return f.AllCurrent(key.Kind, all)", to: "return !all.Digest.IsZero()",
 			in: controller, tests: "^TestAWorkloadWithHundredsOfSourcesWaitsForItsTurn$",
 		},
 		{

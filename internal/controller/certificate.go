@@ -13,9 +13,6 @@ func (c *Controller) notifyOverridden(w *workload.Workload, o gate.Override) {
 		return
 	}
 	n := notice.Overridden(w, o.Source, o.Why, o.At, o.Expires)
-	once := notice.Notice{About: n.About, Reason: n.Reason, Text: o.Source.Name + " " + o.At.String()}
-	if c.isNewNotice(w.Key, once) {
-		n.Once = once.Text
-		c.report.Notify(n)
-	}
+	n.Once = o.Source.Name + " " + o.At.String()
+	c.notifyOnce(w.Key, n)
 }

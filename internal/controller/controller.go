@@ -194,7 +194,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		return err
 	}
 	c.acting.Store(true)
-	c.pending.giveAll()
+	c.pending.emitAll()
 	c.trackAll()
 	c.accept(ctx)
 	c.serve(ctx, &running)

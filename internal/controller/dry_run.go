@@ -12,7 +12,7 @@ const dryRun = "DryRun"
 
 // dryRunReload reports once what a dry run does not write.
 func (c *Controller) dryRunReload(w *workload.Workload, d reload.Decision) {
-	report := given{about: w.UID, reason: dryRun, text: d.Ledger.String()}
+	report := emitted{about: w.UID, reason: dryRun, text: d.Ledger.String()}
 	if c.isLatest(w.Key, report) && d.Action == reload.Reload {
 		c.report.Reloaded(w, d, 0)
 	}

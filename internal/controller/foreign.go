@@ -102,8 +102,8 @@ const (
 // consentEvents are the events about sources that workloads of other namespaces name without
 // consent, by the namespace of the source.
 type consentEvents struct {
-	since time.Time
-	given map[string][]consentEvent
+	since  time.Time
+	latest map[string][]consentEvent
 }
 
 type consentEvent struct{ source, by string }
@@ -116,9 +116,9 @@ func (c *Controller) mayAsk(src source.Key, by string) (ask bool, again time.Tim
 	if now := c.clock.Now(); now.Sub(c.consents.since) >= asksPeriod {
 		c.consents = consentEvents{now, map[string][]consentEvent{}}
 	}
-	given := c.consents.given[src.Namespace]
+	latest := c.consents.latest[src.Namespace]
 	one, ofSource, ofOne := consentEvent{src.Kind.String() + " " + src.Name, by}, 0, 0
-	for _, event := range given {
+	for _, event := range latest {
 		if event.source == one.source {
 			ofSource++
 		}
@@ -127,11 +127,11 @@ func (c *Controller) mayAsk(src source.Key, by string) (ask bool, again time.Tim
 		}
 	}
 	switch {
-	case slices.Contains(given, one):
+	case slices.Contains(latest, one):
 		return false, time.Time{}
-	case ofSource >= mostAsksOfSource, ofOne >= mostAsksOfOne, len(given) >= mostAsksOfNamespace:
+	case ofSource >= mostAsksOfSource, ofOne >= mostAsksOfOne, len(latest) >= mostAsksOfNamespace:
 		return false, c.consents.since.Add(asksPeriod)
 	}
-	c.consents.given[src.Namespace] = append(given, one)
+	c.consents.latest[src.Namespace] = append(latest, one)
 	return true, time.Time{}
 }

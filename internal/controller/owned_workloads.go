@@ -47,6 +47,6 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 		}, path, k.Use == kinds.Always))
 	})
 	if c.acting.Load() {
-		c.pending.give(subject{kind: k.Name})
+		c.pending.emit(subject{kind: k.Name})
 	}
 }

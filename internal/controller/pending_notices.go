@@ -36,7 +36,7 @@ type pendingNotice struct {
 	uid types.UID
 	// known are the earlier mistakes.
 	known []annotations.Mistake
-	give  func()
+	emit  func()
 }
 
 func newPendingNotices() *pendingNotices {
@@ -44,48 +44,48 @@ func newPendingNotices() *pendingNotices {
 }
 
 // mistakes stores the new mistakes of an object.
-func (p *pendingNotices) mistakes(about subject, uid types.UID, now, known []annotations.Mistake, give func([]annotations.Mistake)) {
+func (p *pendingNotices) mistakes(about subject, uid types.UID, now, known []annotations.Mistake, emit func([]annotations.Mistake)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n, waits := p.of[about]; waits && n.uid == uid {
 		known = n.known
 	}
 	if mistakes := newAmong(now, known); len(mistakes) > 0 {
-		p.of[about] = pendingNotice{uid, known, func() { give(mistakes) }}
+		p.of[about] = pendingNotice{uid, known, func() { emit(mistakes) }}
 	} else {
 		delete(p.of, about)
 	}
 }
 
 // first stores a notice about a kind, unless there was one before.
-func (p *pendingNotices) first(kind string, give func()) {
+func (p *pendingNotices) first(kind string, emit func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, known := p.kinds[kind]; !known {
 		p.kinds[kind] = struct{}{}
-		p.of[subject{kind: kind}] = pendingNotice{give: give}
+		p.of[subject{kind: kind}] = pendingNotice{emit: emit}
 	}
 }
 
-// give emits the notice about one subject, if there is one.
-func (p *pendingNotices) give(about subject) {
+// emit emits the notice about one subject, if there is one.
+func (p *pendingNotices) emit(about subject) {
 	p.mu.Lock()
 	n, waits := p.of[about]
 	delete(p.of, about)
 	p.mu.Unlock()
 	if waits {
-		n.give()
+		n.emit()
 	}
 }
 
-// giveAll emits all waiting notices when this replica has become the leader. Later notices are
+// emitAll emits all waiting notices when this replica has become the leader. Later notices are
 // emitted at once.
-func (p *pendingNotices) giveAll() {
+func (p *pendingNotices) emitAll() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.of))
 	p.mu.Unlock()
 	for _, about := range all {
-		p.give(about)
+		p.emit(about)
 	}
 }
 
@@ -104,10 +104,10 @@ func (p *pendingNotices) dropObjects() {
 
 // notifyMistakes emits the new mistakes of an object, at once or when this replica becomes the
 // leader.
-func (c *Controller) notifyMistakes(about subject, uid types.UID, now, known []annotations.Mistake, give func([]annotations.Mistake)) {
-	c.pending.mistakes(about, uid, now, known, give)
+func (c *Controller) notifyMistakes(about subject, uid types.UID, now, known []annotations.Mistake, emit func([]annotations.Mistake)) {
+	c.pending.mistakes(about, uid, now, known, emit)
 	if c.acting.Load() {
-		c.pending.give(about)
+		c.pending.emit(about)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // begins has the stage act, as Run does when the lease is held.
 func (s *stage) begins() {
 	s.acting.Store(true)
-	s.pending.giveAll()
+	s.pending.emitAll()
 }
 
 // A user who applies a workload while the controller waits for the lease gets the same notices.
@@ -88,7 +88,7 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.begins()
 			s.play(time.Minute)
 			s.heard("when it acts", tc.want...)
-			s.pending.giveAll()
+			s.pending.emitAll()
 			s.anotherLeads() // which is over
 			s.play(time.Minute)
 			s.heard("later")

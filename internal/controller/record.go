@@ -57,8 +57,8 @@ type record struct {
 	owes digest.Digest
 	// begun are the runs that had begun when a reload began to wait; nil if none waits.
 	begun *begunRuns
-	// given are the notices that are emitted only once.
-	given *given
+	// emitted are the notices that are emitted only once.
+	emitted *emitted
 }
 
 // with calls a function with the record of a workload while it holds the lock. An empty record is

@@ -18,7 +18,7 @@ func (c *Controller) mayRestore(w *workload.Workload) bool {
 		return true
 	}
 	c.queue.Later(w.Key, remaining)
-	if c.isFirst(w.Key, given{about: w.UID, reason: ledgerTaken}) {
+	if c.isFirst(w.Key, emitted{about: w.UID, reason: ledgerTaken}) {
 		c.counter.LedgerTaken()
 		c.log.Warn("another client removed or reverted the ledger of a workload again; Reroll keeps the ledger in memory until it may write it back",
 			"workload", w.Key.String(), "annotation", annotations.Ledger, "lastWritten", last.UTC().Format(time.RFC3339))

@@ -277,7 +277,7 @@ func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]s
 
 func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 	for _, run := range c.jobs.dropRuns(gone) {
-		c.with(run.Of, func(r *record) { r.given = r.given.without(func(g *given) bool { return g.about == run.UID }) })
+		c.with(run.Of, func(r *record) { r.emitted = r.emitted.without(func(e *emitted) bool { return e.about == run.UID }) })
 		c.queueOwner(run.Of)
 	}
 }

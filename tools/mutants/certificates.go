@@ -62,7 +62,7 @@ func certificates() []mutation {
 		{
 			what: "certificates: each reason of a gate is an override of its own",
 			file: "internal/controller/certificate.go",
-			from: "Text: o.Source.Name + \" \" + o.At.String()}", to: "Text: n.Text}",
+			from: "n.Once = o.Source.Name + \" \" + o.At.String()", to: "n.Once = n.Text",
 			in: controller, tests: "^TestTheOverrideOfAGateIsReportedOnce$",
 		},
 	}

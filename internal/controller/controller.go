@@ -112,7 +112,7 @@ type Controller struct {
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: presence.mu, fleets.mu, storm.mu, classes.mu, mu, then the
+	// mu guards the records. Lock order: servedKind.mu, fleets.mu, storm.mu, classes.mu, mu, then the
 	// state or a queue. Code that holds another lock takes none. No lock is held during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a

@@ -37,11 +37,11 @@ func (c *Controller) grantFeeds() []feed {
 	for _, ns := range c.opts.Watched() {
 		watched, h := kubeapi.ReferenceGrants(ns), c.grants(ns)
 		watched.FieldSelector = c.opts.FieldSelector("")
-		p := &presence{
+		p := &servedKind{
 			kind: kinds.Kind{Title: watched.Kind + "s", Resource: watched.Resource}, namespace: ns, everywhere: shared, use: kinds.Always,
 			verbs: "list, watch", without: "so " + withoutGrants,
 		}
-		f := c.watchWherePresent(c.feed(watched, h), h, p)
+		f := c.watchWhereServed(c.feed(watched, h), h, p)
 		p.barred = func() { c.enqueueAll(c.state.ForgetGrants(ns), false) }
 		p.still = func() { c.enqueueAll(c.state.NoGrants(ns), false) }
 		feeds = append(feeds, f)

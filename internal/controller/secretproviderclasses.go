@@ -81,7 +81,7 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Required: true, FieldSelector: c.opts.FieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, h)
-	return c.watchWherePresent(f, h, &presence{
+	return c.watchWhereServed(f, h, &servedKind{
 		kind: k, namespace: namespace, everywhere: shared, use: kinds.Always,
 		verbs: "list, watch", without: "so rotations by the CSI driver roll nothing",
 	})

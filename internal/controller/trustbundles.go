@@ -47,11 +47,11 @@ func (c *Controller) trustBundleFeed(k kubeapi.SourceKind) feed {
 		c.enqueueAll(c.state.KeepBundles(named, state.VersionOf(h.version)), false)
 	}
 	f := c.feed(k.In(""), h)
-	p := &presence{
+	p := &servedKind{
 		kind: kinds.Kind{Title: k.Kind.String() + "s", Resource: k.Resource.Resource}, everywhere: &everywhere{}, use: kinds.Always,
 		verbs: "list, watch", without: "so " + withoutTrustBundles,
 	}
-	f = c.watchWherePresent(f, h, p)
+	f = c.watchWhereServed(f, h, p)
 	// A kind that is served no longer is not a kind without objects: Pods keep the files that they
 	// have. So the known bundles stay, and count again with the next snapshot.
 	p.gone = func() { c.bundles.Store(false) }

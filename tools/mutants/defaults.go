@@ -103,7 +103,7 @@ func notifications() []mutation {
 		},
 		{
 			what: "notify: later waves wait for a user",
-			file: "internal/gate/member.go",
+			file: "internal/gate/wave_member.go",
 			from: "	case !checkNotify(f).Open():", to: "	case false:",
 			in: controller, tests: "^TestALaterWaveDoesNotWaitForAUser$",
 		},

@@ -57,7 +57,7 @@ func gates() []mutation {
 
 // halts are mutations of what starts no reload while too many fail.
 func halts() []mutation {
-	const storm, shell = "internal/gate/storm.go", "internal/controller/halt.go"
+	const storm, shell = "internal/gate/halt_storm.go", "internal/controller/halt.go"
 	return []mutation{
 		{
 			what: "halt: failures halt nothing",

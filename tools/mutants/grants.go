@@ -135,7 +135,7 @@ func grants() []mutation {
 		},
 		{
 			what: "grants: one that comes later is as old as the first answer",
-			file: "internal/controller/custom.go",
+			file: "internal/controller/served_kinds.go",
 			from: "	if p.is == absent && p.ended && p.still != nil {", to: "	if p.is == absent && p.ended && p.still != nil && p.since == p.clock.Now() {",
 			in: controller, tests: "^TestGrantsAreWatchedWherePresent$",
 		},

@@ -57,7 +57,7 @@ func soaks() []mutation {
 
 // notices are mutations of what keeps a restart from repeating a notice.
 func notices() []mutation {
-	const shell, once = "internal/controller/halt.go", "internal/report/once.go"
+	const shell, once = "internal/controller/halt.go", "internal/report/events_once.go"
 	const halted = "^TestARestartRepeatsNoNoticeOfAHalt$"
 	return []mutation{
 		{

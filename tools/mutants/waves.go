@@ -2,7 +2,7 @@ package main
 
 // waves are mutations of what rolls workloads one after the other.
 func waves() []mutation {
-	const turns, member, shell = "internal/gate/turns.go", "internal/gate/member.go", "internal/controller/waves.go"
+	const turns, member, shell = "internal/gate/wave_turns.go", "internal/gate/wave_member.go", "internal/controller/waves.go"
 	const whatever = "^TestWhateverComesWavesHold$"
 	return []mutation{
 		{
@@ -19,7 +19,7 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: after a restart, what failed with earlier data takes a second place",
-			file: "internal/gate/fleet.go",
+			file: "internal/gate/wave_fleet.go",
 			from: "m.Behind && !m.Doubt && ", to: "m.Behind && ",
 			in: "./internal/gate", tests: whatever,
 		},
@@ -133,7 +133,7 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: urgent changes wait, too",
-			file: "internal/gate/storm.go",
+			file: "internal/gate/halt_storm.go",
 			from: "Waves.Waves().Urgent })", to: "Waves.Waves().Urgent && false })",
 			in: controller, tests: "^TestAFailureStopsTheRestUntilItRecovers$",
 		},
@@ -175,7 +175,7 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: a canary that went down is excused for the next data",
-			file: "internal/gate/fleet.go",
+			file: "internal/gate/wave_fleet.go",
 			from: "!same && was.Rolled && was.State == Failed", to: "false",
 			in: controller, tests: "^TestACanaryThatWentDownIsNotExcusedForTheNextData$",
 		},
@@ -193,7 +193,7 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: a turn searches all that roll with earlier data",
-			file: "internal/gate/fleet.go",
+			file: "internal/gate/wave_fleet.go",
 			from: "if m.asked && m.occupies() {", to: "if m.occupies() {",
 			in: "./internal/gate", tests: "^TestATurnSearchesOnlyWorkloadsThatAsked$",
 		},

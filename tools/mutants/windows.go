@@ -55,7 +55,7 @@ func windows() []mutation {
 		},
 		{
 			what: "windows: a bad one holds up later waves",
-			file: "internal/gate/member.go",
+			file: "internal/gate/wave_member.go",
 			from: "	case hasBadWindow(f, known):", to: "	case false:",
 			in: controller, tests: "^TestALaterWaveWaits",
 		},

@@ -22,11 +22,11 @@ var (
 	initializing = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 )
 
-// thingsPresence counts how often nothing waits any more, and how often the objects are forgotten.
-func thingsPresence(use kinds.Use) (p *presence, said *bytes.Buffer, clock *clocktesting.FakeClock, enough, gone *int) {
+// thingsServed counts how often nothing waits any more, and how often the objects are forgotten.
+func thingsServed(use kinds.Use) (p *servedKind, said *bytes.Buffer, clock *clocktesting.FakeClock, enough, gone *int) {
 	said, enough, gone = &bytes.Buffer{}, new(int), new(int)
 	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
-	p = &presence{
+	p = &servedKind{
 		verbs: "list, watch, patch", without: "so they are not rolled",
 		kind: kinds.Kind{Title: "Things", Resource: things.WithVersion("v1")}, use: use, clock: clock,
 		everywhere: &everywhere{},
@@ -52,7 +52,7 @@ func TestACustomKindIsLoggedOnceWhenItIsInstalledOrRemoved(t *testing.T) {
 		"an outage in between": {[]error{nil, errors.New("connection refused"), nil}, nil},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, said, _, _, _ := thingsPresence(kinds.Always)
+			p, said, _, _, _ := thingsServed(kinds.Always)
 			for _, err := range tc.answers {
 				p.answered(err)
 			}
@@ -84,7 +84,7 @@ func TestCachesSyncWithoutAMissingCustomKind(t *testing.T) {
 		"nobody knows": {errors.New("connection refused"), false},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, _, _, enough, _ := thingsPresence(kinds.Always)
+			p, _, _, enough, _ := thingsServed(kinds.Always)
 			p.answered(tc.answer)
 			if (*enough > 0) != tc.want {
 				t.Errorf("enough: %v, want %v", *enough > 0, tc.want)
@@ -94,7 +94,7 @@ func TestCachesSyncWithoutAMissingCustomKind(t *testing.T) {
 }
 
 func TestABriefNotFoundOfAKindDeletesNoObjects(t *testing.T) {
-	p, _, clock, _, gone := thingsPresence(kinds.WhenServed)
+	p, _, clock, _, gone := thingsServed(kinds.WhenServed)
 	p.answered(nil)
 	p.answered(notServed)
 	clock.Step(absenceCounts - time.Second)
@@ -116,7 +116,7 @@ func TestABriefNotFoundOfAKindDeletesNoObjects(t *testing.T) {
 }
 
 func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
-	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
+	p, _, clock, _, _ := thingsServed(kinds.WhenServed)
 	cut := errors.New("the initial stream was cut after 0 objects")
 	for _, err := range []error{initializing, cut, notServed, notAllowed} {
 		if !p.ignores(err) {
@@ -142,7 +142,7 @@ func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
 
 // A server that wants to be left alone for longer than that is not asked any more often.
 func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
-	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
+	p, _, clock, _, _ := thingsServed(kinds.WhenServed)
 	const seconds = 300
 	busy := apierrors.NewTooManyRequests("not now", seconds)
 	p.ignores(busy)
@@ -153,8 +153,8 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 
 // Which permissions there are may differ between namespaces; what the API server serves does not.
 func TestAServedKindIsLoggedOnceForAllNamespaces(t *testing.T) {
-	first, said, _, _, _ := thingsPresence(kinds.Always)
-	second, _, _, _, _ := thingsPresence(kinds.Always)
+	first, said, _, _, _ := thingsServed(kinds.Always)
+	second, _, _, _, _ := thingsServed(kinds.Always)
 	second.everywhere, second.log = first.everywhere, first.log
 	first.namespace, second.namespace = "a", "b"
 	for _, err := range []error{notServed, nil, notServed, nil} {
@@ -174,7 +174,7 @@ func TestAServedKindIsLoggedOnceForAllNamespaces(t *testing.T) {
 
 // Most of these kinds are never installed. Installing or removing one is still logged.
 func TestAnOptionalCustomKindIsNotReportedAsMissing(t *testing.T) {
-	p, said, _, enough, _ := thingsPresence(kinds.WhenServed)
+	p, said, _, enough, _ := thingsServed(kinds.WhenServed)
 	p.answered(notServed)
 	if said.Len() > 0 || *enough == 0 {
 		t.Errorf("said %q, enough: %d", said, *enough)
@@ -188,7 +188,7 @@ func TestAnOptionalCustomKindIsNotReportedAsMissing(t *testing.T) {
 
 func TestOnlyWhoAskedIsWarned(t *testing.T) {
 	for use, want := range map[kinds.Use]string{kinds.WhenServed: "level=INFO", kinds.Always: "level=WARN"} {
-		p, said, _, _, _ := thingsPresence(use)
+		p, said, _, _, _ := thingsServed(use)
 		p.answered(notAllowed)
 		if !strings.Contains(said.String(), want) || !strings.Contains(said.String(), `rule="apiGroups: [example.org], resources: [things], verbs: [list, watch, patch]"`) {
 			t.Errorf("said %q, want %s and the rule", said, want)

@@ -22,14 +22,14 @@ import (
 // customFeed watches a kind that the API server may not serve; then the caches sync without it.
 func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
 	h := c.workloads(k, watched.Namespace)
-	return c.watchWherePresent(c.feed(watched, h), h, &presence{
+	return c.watchWhereServed(c.feed(watched, h), h, &servedKind{
 		kind: k, namespace: watched.Namespace, everywhere: shared, use: k.Use,
 		verbs: "list, watch, patch", without: "so they are not rolled",
 	})
 }
 
-// watchWherePresent records whether a resource is served, and counts it as synced unless it is.
-func (c *Controller) watchWherePresent(f feed, h *handler, p *presence) feed {
+// watchWhereServed records whether a resource is served, and counts it as synced unless it is.
+func (c *Controller) watchWhereServed(f feed, h *handler, p *servedKind) feed {
 	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, h.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
 	f.Ignore = p.ignores
@@ -56,9 +56,9 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// presence is whether a custom kind is served and may be watched. It logs each change once. It has
+// servedKind is whether a custom kind is served and may be watched. It logs each change once. It has
 // many fields because half of them are what its messages and requests need, and never change.
-type presence struct {
+type servedKind struct {
 	kind      kinds.Kind
 	namespace string
 	// everywhere is shared by all namespaces.
@@ -114,7 +114,7 @@ func (e *everywhere) becomes(is availability) bool {
 // know the kind yet, may briefly answer NotFound.
 const absenceCounts = time.Minute
 
-func (p *presence) answered(err error) {
+func (p *servedKind) answered(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.is
@@ -152,7 +152,7 @@ func (p *presence) answered(err error) {
 const mayFail = time.Minute
 
 // ignores reports whether a failure is reported elsewhere, or whether it is too early to report it.
-func (p *presence) ignores(err error) bool {
+func (p *servedKind) ignores(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -168,7 +168,7 @@ func (p *presence) ignores(err error) bool {
 	return now.Sub(p.failing) < mayFail
 }
 
-func (p *presence) logChange(before availability, err error) {
+func (p *servedKind) logChange(before availability, err error) {
 	args := []any{"resource", p.kind.Resource.GroupResource().String()}
 	if p.kind.Resource.Resource == "" {
 		args = []any{"kind", p.kind.Object().GroupKind().String()}
@@ -206,7 +206,7 @@ func (p *presence) logChange(before availability, err error) {
 
 // plural is the name of the resource. If discovery did not provide it, the rejected request
 // contains it.
-func (p *presence) plural(refused error) string {
+func (p *servedKind) plural(refused error) string {
 	if status, ok := errors.AsType[*apierrors.StatusError](refused); ok && p.kind.Resource.Resource == "" && status.ErrStatus.Details != nil {
 		return status.ErrStatus.Details.Kind
 	}

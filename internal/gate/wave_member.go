@@ -32,7 +32,8 @@ const (
 	states
 )
 
-// Member is one workload of a fleet.
+// Member is one workload of a fleet. It has many fields because the state of a workload, why it has
+// that, and when it may leave it, follow from each other only in part.
 type Member struct {
 	Wave  int
 	State State

@@ -263,6 +263,11 @@ func (x *Explanation) about(s *Source) []string {
 	if s.Skipped {
 		return append(lines, "Ignored: written "+x.Settings.ago(s.Written, x.Now)+", and no key that counts differs from the ledger")
 	}
+	return append(lines, x.dataOf(s))
+}
+
+// dataOf compares the data of a source with the ledger and with the Pods.
+func (x *Explanation) dataOf(s *Source) string {
 	content := "data from " + x.Settings.ago(s.Written, x.Now)
 	switch s.Content {
 	case AsInLedger:
@@ -289,7 +294,7 @@ func (x *Explanation) about(s *Source) []string {
 			content += "; " + older(s.Older, x.Pods.Count)
 		}
 	}
-	return append(lines, content)
+	return content
 }
 
 func (x *Explanation) mistakes(p *pageText) {

@@ -13,16 +13,16 @@ import (
 )
 
 func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
-	j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
+	g := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 	key := named("web")
-	j.check(Question{Workload: key, Query: "digest=1"}, true)
-	if q, ok := j.next(); ok {
-		j.answered(q, "")
+	g.check(Question{Workload: key, Query: "digest=1"}, true)
+	if q, ok := g.next(); ok {
+		g.answered(q, "")
 	}
-	if a := j.check(Question{Workload: key, Query: "digest=1"}, true); !a.Open() {
+	if a := g.check(Question{Workload: key, Query: "digest=1"}, true); !a.Open() {
 		t.Errorf("the same data: %+v", a)
 	}
-	if a := j.check(Question{Workload: key, Query: "digest=2"}, true); a.Open() {
+	if a := g.check(Question{Workload: key, Query: "digest=2"}, true); a.Open() {
 		t.Error("other data may be rolled")
 	}
 }
@@ -30,9 +30,9 @@ func TestAnAnswerAboutOtherDataCountsForNothingAfterwards(t *testing.T) {
 // Thousands of questions of some namespaces are never answered. Those of another one are asked at
 // once.
 func TestAGateURLThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
-	j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
+	g := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 	ask := func(ns string, i int) {
-		j.check(Question{Workload: workload.Key{Kind: "Deployment", Namespace: ns, Name: fmt.Sprint(i)}}, true)
+		g.check(Question{Workload: workload.Key{Kind: "Deployment", Namespace: ns, Name: fmt.Sprint(i)}}, true)
 	}
 	for i := range 1000 {
 		for ns := range gateURLWorkers/gateURLShare - 1 {
@@ -41,7 +41,7 @@ func TestAGateURLThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
 	}
 	hanging := 0
 	for {
-		if _, ok := j.next(); !ok {
+		if _, ok := g.next(); !ok {
 			break
 		}
 		hanging++
@@ -50,7 +50,7 @@ func TestAGateURLThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
 		t.Fatalf("%d questions are asked at the same time", hanging)
 	}
 	ask("other", 1)
-	if q, ok := j.next(); !ok || q.Workload.Namespace != "other" {
+	if q, ok := g.next(); !ok || q.Workload.Namespace != "other" {
 		t.Errorf("%v, %t", q, ok)
 	}
 }
@@ -60,27 +60,27 @@ func TestAGateURLThatHangsForSomeNamespacesDelaysNoOther(t *testing.T) {
 func TestEachQuestionIsAsked(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		j := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
+		g := newGateURLQuestions(clocktesting.NewFakeClock(time.Now()))
 		wanted, inFlight := map[workload.Key]string{}, []Question{}
 		for step := range 600 {
 			key := workload.Key{Namespace: fmt.Sprint(random.IntN(5)), Name: fmt.Sprint(random.IntN(6))}
 			switch choice := random.IntN(4); {
 			case step < 300 && choice == 0:
 				q := Question{Workload: key, Query: fmt.Sprint(random.IntN(3))}
-				if delete(wanted, key); !j.check(q, true).Open() {
+				if delete(wanted, key); !g.check(q, true).Open() {
 					wanted[key] = q.Query
 				}
 			case step < 300 && choice == 1:
-				j.forget(key)
+				g.forget(key)
 				delete(wanted, key)
 			case choice < 3 && len(inFlight) > 0:
 				q := inFlight[0]
 				inFlight = inFlight[1:]
-				if j.answered(q, "") && wanted[q.Workload] == q.Query {
+				if g.answered(q, "") && wanted[q.Workload] == q.Query {
 					delete(wanted, q.Workload)
 				}
 			default:
-				q, ok := j.next()
+				q, ok := g.next()
 				if ok && slices.ContainsFunc(inFlight, func(p Question) bool { return p.Workload == q.Workload }) {
 					t.Fatalf("seed %d: %v is asked about twice at the same time", seed, q.Workload)
 				}
@@ -88,21 +88,21 @@ func TestEachQuestionIsAsked(t *testing.T) {
 					inFlight = append(inFlight, q)
 				}
 			}
-			if n := queuedIn(j); n > len(j.about) {
-				t.Fatalf("seed %d: %d questions wait about %d workloads", seed, n, len(j.about))
+			if n := queuedIn(g); n > len(g.about) {
+				t.Fatalf("seed %d: %d questions wait about %d workloads", seed, n, len(g.about))
 			}
 		}
 		if len(wanted) > 0 {
 			t.Fatalf("seed %d: never answered: %v", seed, wanted)
 		}
-		if len(j.turns) > 0 || len(j.waiting) > 0 || len(j.asking) > 0 {
-			t.Fatalf("seed %d: left over: %v %v %v", seed, j.turns, j.waiting, j.asking)
+		if len(g.turns) > 0 || len(g.waiting) > 0 || len(g.asking) > 0 {
+			t.Fatalf("seed %d: left over: %v %v %v", seed, g.turns, g.waiting, g.asking)
 		}
 	}
 }
 
-func queuedIn(j *gateURLQuestions) (n int) {
-	for _, keys := range j.waiting {
+func queuedIn(g *gateURLQuestions) (n int) {
+	for _, keys := range g.waiting {
 		n += len(keys)
 	}
 	return n

@@ -23,27 +23,27 @@ type fixedAnswer struct {
 }
 
 // Ask implements GateURL.
-func (j *fixedAnswer) Ask(_ context.Context, q Question) error {
-	j.asked = append(j.asked, q.Query)
-	return j.waits
+func (g *fixedAnswer) Ask(_ context.Context, q Question) error {
+	g.asked = append(g.asked, q.Query)
+	return g.waits
 }
 
 // Receiver implements GateURL.
-func (j *fixedAnswer) Receiver() string { return "https://gate" }
+func (g *fixedAnswer) Receiver() string { return "https://gate" }
 
 func withGateURL(t *testing.T, waits string) (*stage, *fixedAnswer) {
 	t.Helper()
 	s := newStage(t)
 	s.acting.Store(true)
-	j := &fixedAnswer{}
+	g := &fixedAnswer{}
 	if waits != "" {
-		j.waits = errors.New(waits)
+		g.waits = errors.New(waits)
 	}
-	s.opts.GateURL = j
+	s.opts.GateURL = g
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
-	return s, j
+	return s, g
 }
 
 func (s *stage) heldByGateURL(about string, reloads, wait int) {
@@ -54,33 +54,33 @@ func (s *stage) heldByGateURL(about string, reloads, wait int) {
 }
 
 func TestAReloadStartsWhenTheGateURLAllowsIt(t *testing.T) {
-	s, j := withGateURL(t, "")
+	s, g := withGateURL(t, "")
 	writes := s.patched
 	s.editAndPlay("2")
 	s.heldByGateURL("a change", 1, 0)
 	s.heard("a change")
-	if s.patched != writes+1 || len(j.asked) != 1 {
-		t.Errorf("%d writes and the questions %q, want one of each", s.patched-writes, j.asked)
+	if s.patched != writes+1 || len(g.asked) != 1 {
+		t.Errorf("%d writes and the questions %q, want one of each", s.patched-writes, g.asked)
 	}
 	for _, part := range []string{"namespace=shop", "workload=deployment%2Fweb", "source=configmap%2Fweb", "changes=1", "digest="} {
-		if !strings.Contains(j.asked[0], part) {
-			t.Errorf("asked %s, which lacks %s", j.asked[0], part)
+		if !strings.Contains(g.asked[0], part) {
+			t.Errorf("asked %s, which lacks %s", g.asked[0], part)
 		}
 	}
 	s.play(time.Hour)
-	if len(j.asked) != 1 {
-		t.Errorf("asked %q while nothing changes", j.asked)
+	if len(g.asked) != 1 {
+		t.Errorf("asked %q while nothing changes", g.asked)
 	}
 }
 
 func TestAReloadWaitsUntilTheGateURLChangesItsMind(t *testing.T) {
-	s, j := withGateURL(t, "it answered 409 Conflict: 2 alerts fire")
+	s, g := withGateURL(t, "it answered 409 Conflict: 2 alerts fire")
 	s.editAndPlay("2")
 	s.heldByGateURL("it does not allow it", 0, 1)
 	s.heard("it does not allow it", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://gate does not allow it (--gate-url): it answered 409 Conflict: 2 alerts fire. Reroll asks again every few seconds")
 	writes := s.patched
 	s.play(10 * time.Minute)
-	if n := len(j.asked); n < 50 || n > 61 || s.patched != writes {
+	if n := len(g.asked); n < 50 || n > 61 || s.patched != writes {
 		t.Errorf("%d questions and %d writes in ten minutes", n, s.patched-writes)
 	}
 	s.heard("further answers")
@@ -88,7 +88,7 @@ func TestAReloadWaitsUntilTheGateURLChangesItsMind(t *testing.T) {
 	s = s.restarted()
 	s.play(5 * time.Second)
 	s.heldByGateURL("after a restart", 0, 1)
-	j.waits = nil
+	g.waits = nil
 	s.play(20 * time.Second)
 	s.heldByGateURL("it allows it", 1, 0)
 }
@@ -129,7 +129,7 @@ func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
 
 // The data changes while the program is asked about the data before.
 func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
-	s, j := withGateURL(t, "")
+	s, g := withGateURL(t, "")
 	s.gateURLHangs = true
 	s.editAndPlay("2")
 	q, ok := s.gateURLQuestions.next()
@@ -137,7 +137,7 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 		t.Fatal("nothing is asked")
 	}
 	s.editAndPlay("3")
-	j.waits = errors.New("no")
+	g.waits = errors.New("no")
 	s.gateURLQuestions.answered(q, "")
 	s.queue.Add(q.Workload, 0, 0)
 	s.gateURLHangs = false
@@ -160,7 +160,7 @@ func TestACertificateThatExpiresPassesTheGateURL(t *testing.T) {
 
 // After a restart, each reconciliation of a workload that waits lists its Pods.
 func TestAReloadThatWaitsForTheGateURLCausesNoRequests(t *testing.T) {
-	s, j := withGateURL(t, "it answered 409 Conflict: 1 alert fires")
+	s, g := withGateURL(t, "it answered 409 Conflict: 1 alert fires")
 	s.oldPods = true
 	s.editAndPlay("2")
 	s = s.restarted()
@@ -169,16 +169,16 @@ func TestAReloadThatWaitsForTheGateURLCausesNoRequests(t *testing.T) {
 	s.heldByGateURL("after a restart", 0, 1)
 	listed, writes := s.asked, s.patched
 	for i := range 60 {
-		j.waits = fmt.Errorf("it answered 409 Conflict: %d alerts fire", i)
+		g.waits = fmt.Errorf("it answered 409 Conflict: %d alerts fire", i)
 		s.play(10 * time.Second)
 	}
 	if s.asked != listed || s.patched != writes {
 		t.Errorf("%d lists and %d writes in ten minutes", s.asked-listed, s.patched-writes)
 	}
-	if n := len(j.asked); n < 50 {
+	if n := len(g.asked); n < 50 {
 		t.Errorf("asked %d times", n)
 	}
-	j.waits = nil
+	g.waits = nil
 	s.play(gateURLAgain + time.Second)
 	s.heldByGateURL("it allows it", 1, 0)
 }
@@ -186,7 +186,7 @@ func TestAReloadThatWaitsForTheGateURLCausesNoRequests(t *testing.T) {
 // The program is down, and there may be many other questions: the ledger shows that the reload
 // waits. So a restart loses no change, and everybody can see it.
 func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
-	s, j := withGateURL(t, "")
+	s, g := withGateURL(t, "")
 	s.gateURLHangs = true
 	writes := s.patched
 	s.server.Advance(5 * time.Second)
@@ -200,7 +200,7 @@ func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
 	if s.patched != writes+1 {
 		t.Errorf("%d writes, want the note in the ledger", s.patched-writes)
 	}
-	j.waits = errors.New("no response within 5s")
+	g.waits = errors.New("no response within 5s")
 	s.gateURLHangs = false
 	s.play(5 * time.Second)
 	s.heard("the answer", "web ReloadHeld: The reload for ConfigMap 'web' waits, because https://gate does not allow it (--gate-url): no response within 5s")
@@ -214,18 +214,18 @@ func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
 
 // While the window is closed, nobody needs the answer.
 func TestTheGateURLIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
-	s, j := withGateURL(t, "no")
+	s, g := withGateURL(t, "no")
 	s.editAndPlay("2")
 	s.heldByGateURL("it does not allow it", 0, 1)
 	s.annotateWeb(annotations.Window, "deny 00:00-24:00 UTC")
 	s.play(5 * time.Second)
-	asked := len(j.asked)
+	asked := len(g.asked)
 	s.play(10 * time.Minute)
-	if n := len(j.asked) - asked; n > 0 || s.HeldBy(gate.Window) != 1 {
+	if n := len(g.asked) - asked; n > 0 || s.HeldBy(gate.Window) != 1 {
 		t.Errorf("asked %d times while its window is closed", n)
 	}
 	s.annotateWeb(annotations.Window, "")
-	j.waits = nil
+	g.waits = nil
 	s.play(5 * time.Second)
 	s.heldByGateURL("open", 1, 0)
 }
@@ -247,14 +247,14 @@ func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
-	j := &fixedAnswer{waits: errors.New("0 alerts fire")}
-	s.opts.GateURL = j
+	g := &fixedAnswer{waits: errors.New("0 alerts fire")}
+	s.opts.GateURL = g
 	s.renew(ninety(t, 90))
 	s.says = nil
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 50, 0, time.UTC))
 	s.refuses = apierrors.NewInternalError(errors.New("down"))
 	for i := range 30 {
-		j.waits = fmt.Errorf("%d alerts fire", i)
+		g.waits = fmt.Errorf("%d alerts fire", i)
 		s.play(10 * time.Second)
 	}
 	if s.failed < 2 {
@@ -270,8 +270,8 @@ func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 // A place that becomes free is for one workload, which keeps it until the program has answered.
 func TestAFreePlaceCausesOneQuestion(t *testing.T) {
 	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0", "0", "0", "0", "0")
-	j := &fixedAnswer{}
-	s.opts.GateURL = j
+	g := &fixedAnswer{}
+	s.opts.GateURL = g
 	s.edit("ca", "2")
 	s.play(5 * time.Second)
 	if len(s.reloadedWith) != 1 {
@@ -279,10 +279,10 @@ func TestAFreePlaceCausesOneQuestion(t *testing.T) {
 	}
 	for i := range len(s.names) - 1 {
 		s.play(time.Minute) // the first answers are too old
-		asked := len(j.asked)
+		asked := len(g.asked)
 		s.roll(s.rolling(), true)
 		s.play(5 * time.Second)
-		if n := len(j.asked) - asked; n != 1 || len(s.reloadedWith) != i+2 {
+		if n := len(g.asked) - asked; n != 1 || len(s.reloadedWith) != i+2 {
 			t.Fatalf("place %d: %d questions, and reloaded %v", i+2, n, s.reloadedWith)
 		}
 	}

@@ -36,10 +36,10 @@ type allowed struct {
 }
 
 // Ask implements GateURL. Histories answer later.
-func (j *drawnGateURL) Ask(context.Context, Question) error { return nil }
+func (g *drawnGateURL) Ask(context.Context, Question) error { return nil }
 
 // Receiver implements GateURL.
-func (j *drawnGateURL) Receiver() string { return "https://gate" }
+func (g *drawnGateURL) Receiver() string { return "https://gate" }
 
 // drawGateURL draws whether a controller asks.
 func (h *history) drawGateURL() GateURL {
@@ -53,8 +53,8 @@ func (h *history) drawGateURL() GateURL {
 
 // askAll begins to ask what is due, and answers some questions.
 func (h *history) askAll() (some bool) {
-	j := &h.gateURL
-	if !j.asks {
+	g := &h.gateURL
+	if !g.asks {
 		return false
 	}
 	for {
@@ -71,12 +71,12 @@ func (h *history) askAll() (some bool) {
 			break
 		}
 		some = true
-		j.open = append(j.open, q)
+		g.open = append(g.open, q)
 	}
-	for i, q := range slices.Backward(j.open) {
-		if h.calm || j.r.IntN(3) > 0 {
+	for i, q := range slices.Backward(g.open) {
+		if h.calm || g.r.IntN(3) > 0 {
 			some = true
-			j.open = slices.Delete(j.open, i, i+1)
+			g.open = slices.Delete(g.open, i, i+1)
 			h.answer(q)
 		}
 	}

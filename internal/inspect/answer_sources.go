@@ -59,7 +59,7 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Sou
 	s.Uses = ref.Uses
 	src, there := e.objects.source(key.In(w.Key.Namespace))
 	granted := e.consents(key.In(w.Key.Namespace), w, &src)
-	s.Verdict = w.Judge(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
+	s.Verdict = w.Verdict(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
 	if seen := key.In(w.Key.Namespace); seen.IsForeign() {
 		if !e.foreignSource(&s, seen, granted) {
 			return s

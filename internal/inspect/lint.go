@@ -107,7 +107,7 @@ func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 	}
 	for _, spared := range facts.Spared {
 		src, _ := e.objects.source(spared.In(key.Namespace))
-		if facts.Workload.Judge(src.Key, src.Annotations, facts.AutoReloadAll).Rule == policy.RuleExcluded {
+		if facts.Workload.Verdict(src.Key, src.Annotations, facts.AutoReloadAll).Rule == policy.RuleExcluded {
 			used[src.Key] = true
 		}
 	}

@@ -43,7 +43,7 @@ func TestASourceOfAnotherNamespaceNeedsConsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, all := range []bool{false, true} {
 				p, _ := Parse(tc.own, nil, names)
-				got := p.Judge(source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: tc.key}, tc.ann, tc.refers, all)
+				got := p.Verdict(source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: tc.key}, tc.ann, tc.refers, all)
 				byFlag := all && got.Rule == RuleAutoAll
 				if got.Rule != tc.want && !byFlag || got.Concerned != (got.Rule == RuleNamed || byFlag) {
 					t.Errorf("all %t: %+v (%s)", all, got, got.Rule)

@@ -272,7 +272,7 @@ func checkVerdicts(t *testing.T, p policy.Policy, src source.Key) {
 		has := func(bit int) bool { return bits&bit != 0 }
 		ann := source.Annotations{Match: has(1), Ignore: has(2)}
 		refers, all := has(4), has(8)
-		verdict := p.Judge(src, ann, refers, all)
+		verdict := p.Verdict(src, ann, refers, all)
 		switch {
 		case strings.HasPrefix(verdict.Rule.String(), "Rule("):
 			t.Errorf("no rule in %+v", verdict)

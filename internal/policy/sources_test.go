@@ -43,7 +43,7 @@ func TestASelectorSelectsSourcesThatNothingReferences(t *testing.T) {
 				kind = source.ConfigMap
 			}
 			parsed, _ := parse(tc.own, tc.template)
-			got := parsed.Judge(source.Key{Kind: kind, Namespace: "shop", Name: "cfg"}, tc.ann, tc.refers, false)
+			got := parsed.Verdict(source.Key{Kind: kind, Namespace: "shop", Name: "cfg"}, tc.ann, tc.refers, false)
 			if got.Rule != tc.want {
 				t.Errorf("got %s, want %s", got.Rule, tc.want)
 			}

@@ -40,7 +40,7 @@ func TestBundlesOfCertificates(t *testing.T) {
 			if len(mistakes) != 0 {
 				t.Errorf("mistakes: %v", mistakes)
 			}
-			if got := p.Judge(tc.bundle.In("shop"), source.Annotations{Match: tc.match}, true, tc.all); got.Rule != tc.want {
+			if got := p.Verdict(tc.bundle.In("shop"), source.Annotations{Match: tc.match}, true, tc.all); got.Rule != tc.want {
 				t.Errorf("%s, want %s", got.Rule, tc.want)
 			}
 		})

@@ -96,11 +96,11 @@ type Verdict struct {
 	Entry string
 }
 
-// Judge reports whether a source concerns the workload. It checks first what excludes it, then what
-// opts it in. The namespace of the key is that of the workload, even for a source of another one, see
-// source.Key.SeenFrom. Refers reports whether the pod template references the source, and autoReloadAll
-// whether workloads are opted in by default.
-func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
+// Verdict reports whether a source concerns the workload. It checks first what excludes it, then
+// what opts it in. The namespace of the key is that of the workload, even for a source of another
+// one, see source.Key.SeenFrom. Refers reports whether the pod template references the source, and
+// autoReloadAll whether workloads are opted in by default.
+func (p Policy) Verdict(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
 	policy := p.of(src.Kind)
 	optedIn := policy.optedIn(p.ruleByDefault(autoReloadAll))
 

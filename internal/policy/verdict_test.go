@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-func TestJudge(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	type situation struct {
 		own, template values
 		kind          source.Kind // a ConfigMap unless set
@@ -122,7 +122,7 @@ func TestJudge(t *testing.T) {
 			if tc.kind != 0 {
 				src.Kind = tc.kind
 			}
-			got := policy.Judge(src, source.Annotations{Match: tc.matching, Ignore: tc.ignored}, !tc.notReferred, tc.all)
+			got := policy.Verdict(src, source.Annotations{Match: tc.matching, Ignore: tc.ignored}, !tc.notReferred, tc.all)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Rule, diff)
 			}

@@ -91,7 +91,7 @@ func (f *Facts) labeledIn(c *Concern) uint64 {
 	return c.Seen.Relabeled.latest(func(before source.Labels) bool {
 		annotations := c.Source.Annotations
 		annotations.Labels = before
-		return !f.Workload.Judge(c.Source.Key, annotations, f.AutoReloadAll).Concerned
+		return !f.Workload.Verdict(c.Source.Key, annotations, f.AutoReloadAll).Concerned
 	})
 }
 
@@ -100,7 +100,7 @@ func (f *Facts) labeledIn(c *Concern) uint64 {
 func (f *Facts) arrival(c *Concern, base base) *Concern {
 	unlabeled := c.Source.Annotations
 	unlabeled.Labels = source.Labels{}
-	if c.Verdict.Rule != policy.RuleSelected || f.Workload.Judge(c.Source.Key, unlabeled, f.AutoReloadAll).Concerned {
+	if c.Verdict.Rule != policy.RuleSelected || f.Workload.Verdict(c.Source.Key, unlabeled, f.AutoReloadAll).Concerned {
 		return c
 	}
 	arrived, labeled := *c, time.Unix(c.Source.LabeledAt, 0)

@@ -49,7 +49,7 @@ func (f *Facts) Missing() []MissingSource {
 		// The labels and annotations of a source that does not exist are unknown. If it is in the
 		// ledger, they selected it.
 		unknown := m.Referenced && f.Selective && !inLedger
-		if !unknown && f.Workload.Judge(m.Key, f.asInLedger(inLedger), f.AutoReloadAll).Concerned {
+		if !unknown && f.Workload.Verdict(m.Key, f.asInLedger(inLedger), f.AutoReloadAll).Concerned {
 			concerns = append(concerns, m)
 		}
 	}
@@ -140,7 +140,7 @@ func namesByKind[V any](sources map[source.LocalKey]V) map[source.Kind][]string 
 func (f *Facts) former() map[source.LocalKey]bool {
 	former := map[source.LocalKey]bool{}
 	for key, left := range f.Gone {
-		concerned := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll).Concerned
+		concerned := f.Workload.Verdict(left.Source.Key, left.Source.Annotations, f.AutoReloadAll).Concerned
 		if concerned && f.usedUntil(&Concern{Source: left.Source, Seen: left.Seen}, left.Version) {
 			former[key] = false
 		}
@@ -166,7 +166,7 @@ func (f *Facts) Awaited() []Concern {
 			continue
 		}
 		src := ref.Key.In(f.Workload.Key.Namespace)
-		if v := f.Workload.Judge(src, source.Annotations{}, f.AutoReloadAll); v.Concerned {
+		if v := f.Workload.Verdict(src, source.Annotations{}, f.AutoReloadAll); v.Concerned {
 			awaited = append(awaited, Concern{Source: source.Source{Key: src}, Verdict: v, Deleted: true, Uses: ref.Uses})
 		}
 	}

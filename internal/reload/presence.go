@@ -160,7 +160,7 @@ func (f *Facts) departed() []Concern {
 			continue
 		}
 		reference, refers := f.Workload.Reference(key)
-		verdict := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll)
+		verdict := f.Workload.Verdict(left.Source.Key, left.Source.Annotations, f.AutoReloadAll)
 		if !verdict.Concerned || !refers && !verdict.Rule.WithoutReference() {
 			continue
 		}
@@ -185,7 +185,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	if left.Source.Key == src {
 		had = left.Source.Annotations
 	}
-	verdict := f.Workload.Policy.Judge(src, had, refers, f.AutoReloadAll)
+	verdict := f.Workload.Policy.Verdict(src, had, refers, f.AutoReloadAll)
 	seen := left.Version
 	switch {
 	case !verdict.Concerned, seen == 0 && !base.ledger.OnDelete:

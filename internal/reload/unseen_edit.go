@@ -51,7 +51,7 @@ func (f *Facts) coveredIn(c *Concern) uint64 {
 
 // onlyMatches reports whether a source concerns the workload only because it matches its search.
 func (f *Facts) onlyMatches(c *Concern) bool {
-	return !f.Workload.Judge(c.Source.Key, source.Annotations{Labels: c.Source.Annotations.Labels}, f.AutoReloadAll).Concerned
+	return !f.Workload.Verdict(c.Source.Key, source.Annotations{Labels: c.Source.Annotations.Labels}, f.AutoReloadAll).Concerned
 }
 
 // editedAt is when the data was last provably edited, 0 if nothing proves an edit from after the
@@ -77,7 +77,7 @@ func (f *Facts) widenedFor(c *Concern) uint64 {
 	}
 	_, refers := f.Workload.Reference(c.Source.Key.Local())
 	for _, step := range slices.Backward(f.Seen.Widened) {
-		if !step.Before.Judge(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll).Concerned {
+		if !step.Before.Verdict(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll).Concerned {
 			return step.Version
 		}
 	}

@@ -104,7 +104,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 		for _, src := range all.by[key] {
 			keys := w.KeysOf(written, src.annotations.Labels, o.Keys).Keys
 			switch {
-			case !t.policy.Judge(key, src.annotations, refers, o.AutoReloadAll).Concerned:
+			case !t.policy.Verdict(key, src.annotations, refers, o.AutoReloadAll).Concerned:
 			case src.kind == source.Secret.String() && !o.secrets():
 				lacks = append(lacks, lack{text: called(src.kind, key) + " is left out: Secrets count with --key-file, or with --secrets=plain"})
 			case !src.empty || keys != nil: // otherwise the first key would change the stamp, even if it does not count
@@ -118,7 +118,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 		}
 		key := all.resolve(ref.Key.In(t.ns), t.renamed)
 		add(key, ref.Key, true)
-		if !workload.Optional(ref.Uses) && len(all.by[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
+		if !workload.Optional(ref.Uses) && len(all.by[key]) == 0 && t.policy.Verdict(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not in these manifests, so its data is not in the stamp", missing: true})
 		}
 	}

@@ -94,7 +94,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 	for _, it := range found {
 		src := it.seenBy(key)
 		it.grants.consent(src, &f.Workload)
-		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
+		verdict := f.Workload.Verdict(src.Key, src.Annotations, s.autoReloadAll)
 		if verdict.Rule == policy.RuleUnselected || verdict.Rule == policy.RuleNoConsent && it.undecided {
 			f.Unselected = append(f.Unselected, src.Key.Local()) // its entry in the ledger stays
 			continue

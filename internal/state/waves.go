@@ -49,11 +49,11 @@ func (s *State) FactsAlone(key workload.Key, src *source.Source) (reload.Facts, 
 		all, _ := s.Facts(key)
 		f.Concerns, bad = all.Concerns, nil
 	}
-	if !ok || !f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll).Concerned {
+	if !ok || !f.Workload.Verdict(src.Key, src.Annotations, s.autoReloadAll).Concerned {
 		return reload.Facts{}, false
 	}
 	for _, one := range bad {
-		if verdict := f.Workload.Judge(one.Key, one.Annotations, s.autoReloadAll); verdict.Concerned {
+		if verdict := f.Workload.Verdict(one.Key, one.Annotations, s.autoReloadAll); verdict.Concerned {
 			f.Concerns = append(f.Concerns, reload.Concern{Source: one.Source, Verdict: verdict})
 		}
 	}

@@ -135,7 +135,7 @@ func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
 
 // What users have entries of lists compared with must not keep everybody else waiting. A busy
 // machine may stop a holder of the lock, so that one of several attempts has to show it.
-func TestSourcesAreJudgedWithoutTheLock(t *testing.T) {
+func TestVerdictsTakeNoLock(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(named(1, []string{byName, numbered(strings.Repeat("a", 40)+".%04d", 5000)}), live)
 	for i := range 400 {

@@ -273,10 +273,10 @@ func (w *Workload) Selecting(autoReloadAll bool) digest.Digest {
 	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])
 }
 
-// Judge reports whether a source concerns the workload, and why.
-func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll bool) policy.Verdict {
+// Verdict reports whether a source concerns the workload, and why.
+func (w *Workload) Verdict(src source.Key, ann source.Annotations, autoReloadAll bool) policy.Verdict {
 	_, refers := w.Reference(src.Local())
-	return w.Policy.Judge(src, ann, refers, autoReloadAll)
+	return w.Policy.Verdict(src, ann, refers, autoReloadAll)
 }
 
 // Revision is a digest of the pod template, marks included. Pods of one revision are alike, and a

@@ -256,7 +256,7 @@ func (d *demo) explain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		verdict := w.Judge(src.Key, src.Annotations, false)
+		verdict := w.Verdict(src.Key, src.Annotations, false)
 		reference, _ := w.Reference(src.Key.Local())
 		if len(reference.Uses) == 0 {
 			return fmt.Errorf("expected was that Deployment %s uses ConfigMap %s", name, greeting)

@@ -55,7 +55,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: any other label counts as the one that selects",
 			file: rules,
-			from: "		return !f.Workload.Judge(c.Source.Key, annotations, f.AutoReloadAll).Concerned\n", to: "		return true\n",
+			from: "		return !f.Workload.Verdict(c.Source.Key, annotations, f.AutoReloadAll).Concerned\n", to: "		return true\n",
 			in: core, tests: history,
 		},
 		{

@@ -13,6 +13,9 @@ import (
 
 func testArgoRollouts(t *testing.T, on *stage.Stage) {
 	t.Parallel()
+	t.Run("ComesAndGoes", func(t *testing.T) {
+		settingOn(t, on, harness.ShippedForArgoRollouts, harness.ReadManifest).run(t, "argo-rollouts/come-and-go")
+	})
 	s := settingOn(t, on, harness.ShippedForArgoRollouts, harness.ReadManifest)
 	if err := s.Cluster.StartArgoRollouts(t.Context(), os.Stderr); err != nil {
 		t.Fatal(err)

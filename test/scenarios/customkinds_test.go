@@ -18,6 +18,9 @@ func customKinds() (string, error) { return "testdata/custom-kinds.yaml", nil }
 // No controller of these kinds runs here, so a mark is all that comes of a change.
 func testCustomKinds(t *testing.T, on *stage.Stage) {
 	t.Parallel()
+	t.Run("ComesAndGoes", func(t *testing.T) {
+		settingOn(t, on, customKinds, harness.ReadManifest).run(t, "custom-kinds/come-and-go")
+	})
 	s := settingOn(t, on, customKinds, harness.ReadManifest)
 	crds, err := os.ReadFile("testdata/custom-kinds-crds.yaml")
 	if err != nil {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -10,12 +11,13 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// A CustomResourceDefinition belongs to the whole cluster. The scenarios that need one run on three
-// clusters: one has the kinds from the start, on one they come and go, and on one they do so while
-// the API server streams no lists.
+// What an API server serves concerns all that use it. So the scenarios about kinds that only some
+// clusters have run on two clusters of their own, one of which streams no lists.
 
-// TestInstalled has the controller of Argo Rollouts too, which acts on a whole cluster.
-func TestInstalled(t *testing.T) {
+// TestKinds has the controller of Argo Rollouts too, which acts on a whole cluster. For Rollouts and
+// custom kinds, the scenarios in which they come and go run first, and all others have them from the
+// start.
+func TestKinds(t *testing.T) {
 	t.Parallel()
 	on := stage.OfTest(t, shared.Binary)
 	t.Run("ArgoRollouts", func(t *testing.T) { testArgoRollouts(t, on) })
@@ -23,26 +25,25 @@ func TestInstalled(t *testing.T) {
 	t.Run("CustomKinds", func(t *testing.T) { testCustomKinds(t, on) })
 }
 
-func TestComesAndGoes(t *testing.T) {
-	t.Parallel()
-	on := stage.OfTest(t, shared.Binary)
-	t.Run("ArgoRollouts", func(t *testing.T) {
-		settingOn(t, on, harness.ShippedForArgoRollouts, harness.ReadManifest).run(t, "argo-rollouts/come-and-go")
-	})
-	t.Run("CustomKinds", func(t *testing.T) {
-		settingOn(t, on, customKinds, harness.ReadManifest).run(t, "custom-kinds/come-and-go")
-	})
-}
-
-// The API server has to be asked for lists here. The controllers of the first scenarios watch all
-// namespaces, so the others start later.
+// The API server has to be asked for lists here. The controllers of all scenarios but the last watch
+// all namespaces, so they run one after the other. The first sees nothing of the others.
 func TestWithoutStreamedLists(t *testing.T) {
 	t.Parallel()
 	flags, err := cluster.WithoutStreamedLists()
-	if err != nil {
+	forBundles, errOfBundles := cluster.WithTrustBundles()
+	if err := errors.Join(err, errOfBundles); err != nil {
 		t.Fatal(err)
 	}
+	if len(forBundles) > 0 {
+		flags = forBundles
+	}
 	on := stage.OfTest(t, shared.Binary, flags...)
+	t.Run("TrustBundles", func(t *testing.T) {
+		if len(forBundles) == 0 {
+			t.Skip("this Kubernetes has no ClusterTrustBundles in a version that Reroll reads")
+		}
+		testTrustBundles(t, on)
+	})
 	t.Run("AllNamespaces", func(t *testing.T) { testAllNamespaces(t, on) })
 	t.Run("ReferenceGrants", func(t *testing.T) {
 		settingOn(t, on, harness.ShippedForReferenceGrants, harness.ReadRendered).run(t, "grants")

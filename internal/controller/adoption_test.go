@@ -139,6 +139,27 @@ func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
 	}
 }
 
+// The watch shows the other write, so nothing has to wait until the next retry.
+func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
+	s := newStage(t)
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("another version"))
+	s.edit("web", "2")
+	s.play(1200 * time.Millisecond)
+	s.refuses = nil
+	tried := s.patched
+	s.play(time.Nanosecond)
+	if s.marked == 0 || s.patched != tried || s.queue.Depth() != 1 {
+		t.Fatalf("%d writes of the template and %d further ones, and %d wait: a retry has to wait", s.marked, s.patched-tried, s.queue.Depth())
+	}
+	s.change(func(d *appsv1.Deployment) { d.Annotations["team"] = "shop" })
+	s.play(time.Nanosecond)
+	if s.patched != tried+1 {
+		t.Errorf("%d writes when the event of the other write arrived, must be 1", s.patched-tried)
+	}
+}
+
 func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 	s := newStage(t)
 	s.opts.DryRun = true

@@ -247,24 +247,29 @@ func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
 	s.opts.Window = ""
-	g := &fixedAnswer{waits: errors.New("0 alerts fire")}
-	s.opts.GateURL = g
+	freeze := func(reason string) {
+		text := fmt.Sprintf(`{"until":"2026-12-31T00:00:00Z","reason":%q}`, reason)
+		s.freeze.Store(&text)
+	}
+	freeze("sale")
 	s.renew(ninety(t, 90))
 	s.says = nil
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 50, 0, time.UTC))
 	s.refuses = apierrors.NewInternalError(errors.New("down"))
 	for i := range 30 {
-		g.waits = fmt.Errorf("%d alerts fire", i)
+		freeze(fmt.Sprintf("sale %d", i))
 		s.play(10 * time.Second)
 	}
 	if s.failed < 2 {
 		t.Fatalf("%d writes failed", s.failed)
 	}
-	s.heard("a write that fails again and again", "web GateOverridden: alerts fire")
+	s.heard("a write that fails again and again, with another reason each time", "web GateOverridden: sale ")
 	s.refuses = nil
 	tries := s.marked
 	s.play(10 * time.Minute)
-	s.heldByGateURL("the write is answered", tries+1, 0)
+	if s.marked != tries+1 {
+		t.Errorf("%d reloads when the write is answered, want 1", s.marked-tries)
+	}
 }
 
 // A place that becomes free is for one workload, which keeps it until the program has answered.

@@ -112,6 +112,12 @@ func mutations() []mutation {
 			in: controller, tests: histories,
 		},
 		{
+			what: "the event of the other write does not end the wait after a conflict",
+			file: "internal/controller/conflict.go",
+			from: "had, r.conflicted = r.conflicted, false", to: "r.conflicted = false",
+			in: controller, tests: "^TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen$",
+		},
+		{
 			what: "a conflict is taken for success",
 			file: "internal/controller/reconcile.go",
 			from: "		c.decideAgain(w)\n		return workqueue.Conflicted()", to: "		return workqueue.Finished()",

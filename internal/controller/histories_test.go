@@ -105,7 +105,7 @@ const (
 	// enoughToProve is the number of histories from which on every fault and every kill must occur
 	// often.
 	enoughToProve = 10_000
-	// mostFailures is the number of failures at which the run stops.
+	// mostFailures is the number of failures at which the run stops, unless REROLL_FAILURES has another.
 	mostFailures = 50
 )
 
@@ -129,13 +129,17 @@ func runHistories(base, count uint64, draw func(seed uint64, steps int) *history
 		failed []failure
 		all    sync.WaitGroup
 	)
+	stopAt := mostFailures
+	if n, err := strconv.Atoi(os.Getenv("REROLL_FAILURES")); err == nil {
+		stopAt = n
+	}
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for {
 				mu.Lock()
 				seed := next
 				next++
-				enough := seed >= count || len(failed) >= mostFailures
+				enough := seed >= count || len(failed) >= stopAt
 				mu.Unlock()
 				if enough {
 					return

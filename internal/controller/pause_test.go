@@ -177,6 +177,23 @@ func TestAPauseEndedByAnotherClientIsNotEndedAgain(t *testing.T) {
 	r.wantPause(true)
 }
 
+// Nothing may stay paused for ever because somebody spoilt when the pause began.
+func TestAPauseWithASpoiltBeginEndsAtOnce(t *testing.T) {
+	for about, spoil := range map[string]func(map[string]string, string){
+		"another text": func(ann map[string]string, name string) { ann[name] = "yesterday" },
+		"the future":   func(ann map[string]string, name string) { ann[name] = "2199-01-01T00:00:00Z" },
+		"removed":      func(ann map[string]string, name string) { delete(ann, name) },
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := paused(t)
+			r.play(time.Minute)
+			r.change(func(d *appsv1.Deployment) { spoil(d.Annotations, r.opts.Names.PausedAt) })
+			r.play(5 * time.Second)
+			r.wantPause(false, "resumed at 12:02:03, spoilt true")
+		})
+	}
+}
+
 func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 	r := paused(t)
 	obj, err := r.server.Get("deployments", inShop("web"))

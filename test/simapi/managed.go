@@ -50,8 +50,8 @@ func (o *owner) add(path string) {
 
 // own works out who owns which field of a source after an update: who sets a field takes it from
 // all others and gets the present time; a field that goes leaves no trace. Once nobody owns
-// anything, nothing is tracked until somebody applies. Of a workload only labels and annotations
-// are tracked.
+// anything, nothing is tracked until somebody applies. Of a workload only labels, annotations
+// and a pause are tracked.
 func (s *Server) own(old, next Object, manager string) {
 	after, ok := fieldsOf(next)
 	if !ok {
@@ -136,7 +136,10 @@ func fieldsOf(obj Object) (map[string]string, bool) {
 		within("data", texts(o.Data))
 		fields["type"] = string(o.Type)
 	case *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.DaemonSet, *batchv1.CronJob:
-		fields["spec/."] = "" // whoever changes it: what is asked are the annotations
+		fields["spec/."] = "" // whoever changes it: what is asked are the annotations, and who paused
+		if d, ok := o.(*appsv1.Deployment); ok && d.Spec.Paused {
+			fields["spec/paused"] = "true"
+		}
 		if t, ok := template(obj); ok {
 			within("template", t.Annotations)
 		}

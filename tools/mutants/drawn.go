@@ -110,13 +110,13 @@ func drawn() []mutation {
 			what: "pauses: one whose time somebody took away is nobody's",
 			file: "internal/workload/pause.go",
 			from: "!p.Others && (p.Noted || p.Own)", to: "!p.Others && p.Noted",
-			in: controller, tests: histories,
+			in: controller, tests: "^TestAPauseWithASpoiltBeginEndsAtOnce$",
 		},
 		{
 			what: "pauses: one that begins in the year 2199 is waited for",
 			file: "internal/workload/pause.go",
 			from: "	case since.After(now.Add(clockSkew)):", to: "	case since.After(now.Add(clockSkew)) && !set:",
-			in: controller, tests: histories,
+			in: controller, tests: "^TestAPauseWithASpoiltBeginEndsAtOnce$",
 		},
 		{
 			what: "namespace selected: workloads of one that is not are looked at",

@@ -7,14 +7,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,63 +38,164 @@ func main() {
 }
 
 func run(ctx context.Context, only string) (survived int, err error) {
-	temp, err := os.MkdirTemp("", "reroll-mutants-")
+	folder, err := os.MkdirTemp("", "reroll-mutants-")
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(temp)
-	// All of them are made before the first runs: one that no longer fits the code is found at
-	// once.
-	var overlays []string
-	for i, m := range mutations() {
-		overlay, err := m.overlay(filepath.Join(temp, strconv.Itoa(i)))
-		if err != nil {
-			return 0, err
-		}
-		overlays = append(overlays, overlay)
-	}
-	if err := unbroken(ctx, only); err != nil {
+	defer os.RemoveAll(folder)
+	all := slices.DeleteFunc(mutations(), func(m mutation) bool { return !strings.Contains(m.what, only) })
+	began := time.Now()
+	tried, err := build(ctx, folder, all)
+	if err != nil {
 		return 0, err
 	}
-	for i, m := range mutations() {
-		if !strings.Contains(m.what, only) {
+	fmt.Printf("built %d mutations in %.0f s\n", len(all), time.Since(began).Seconds())
+	if err := tried.unbroken(ctx); err != nil {
+		return 0, err
+	}
+	survived, err = tried.each(ctx)
+	fmt.Printf("%d mutations in %.0f s: %d turn no test red\n", len(all), time.Since(began).Seconds(), survived)
+	return survived, err
+}
+
+// usual is how many histories are enough to notice most mutations.
+const usual = 1500
+
+// trial is what is tried: the mutations, and the built tests of each package.
+type trial struct {
+	all      []mutation
+	together together
+	tests    map[string]string
+}
+
+// build makes all mutations before the first is tried: one that no longer fits the code, or does not
+// compile, is found at once.
+func build(ctx context.Context, folder string, all []mutation) (*trial, error) {
+	for _, m := range all {
+		if err := m.fits(); err != nil {
+			return nil, err
+		}
+	}
+	made, err := buildTogether(folder, all)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{all, made, map[string]string{}}
+	for _, m := range all {
+		if t.tests[m.in] != "" {
 			continue
 		}
-		began := time.Now()
-		red, err := m.test(ctx, overlays[i])
-		if err != nil {
-			return 0, err
+		binary := filepath.Join(folder, fmt.Sprintf("%d.test", len(t.tests)))
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+made.overlay, "-o", binary, m.in)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the tests of %s: %w\n%s", m.in, err, out)
 		}
+		t.tests[m.in] = binary
+	}
+	return t, nil
+}
+
+// unbroken checks that all tests are green without a mutation. Otherwise each mutation seems to be
+// noticed.
+func (t *trial) unbroken(ctx context.Context) error {
+	type run struct{ in, tests string }
+	most := map[run]int{}
+	for _, m := range t.all {
+		r := run{m.in, m.tests}
+		most[r] = max(most[r], cmp.Or(m.histories, usual))
+	}
+	runs := slices.SortedFunc(maps.Keys(most), func(a, b run) int { return cmp.Or(cmp.Compare(a.in, b.in), cmp.Compare(a.tests, b.tests)) })
+	return atOnce(len(runs), func(i int) error {
+		m := mutation{what: "the code as it is", in: runs[i].in, tests: runs[i].tests, histories: most[runs[i]]}
+		out, err := t.run(ctx, m, "")
+		if err != nil {
+			return fmt.Errorf("%s of %s without any mutation: %w\n%s", m.tests, m.in, err, out)
+		}
+		if bytes.Contains(out, []byte("no tests to run")) {
+			return fmt.Errorf("%s has no test %s", m.in, m.tests)
+		}
+		return nil
+	})
+}
+
+// each tries each mutation, and returns how many turn no test red.
+func (t *trial) each(ctx context.Context) (survived int, err error) {
+	var mu sync.Mutex
+	err = atOnce(len(t.all), func(i int) error {
+		began := time.Now()
+		m := t.all[i]
+		out, err := t.tryOne(ctx, i)
+		var failed *exec.ExitError
+		if err != nil && (!errors.As(err, &failed) || ctx.Err() != nil) {
+			return fmt.Errorf("%s: %w\n%s", m.what, err, out)
+		}
+		red := err != nil && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) })
+		mu.Lock()
+		defer mu.Unlock()
 		verdict := "red"
 		if !red {
 			verdict = "GREEN"
 			survived++
 		}
 		fmt.Printf("%-6s %4.0fs  %-34s %s\n", verdict, time.Since(began).Seconds(), m.file, m.what)
-	}
-	return survived, nil
+		return nil
+	})
+	return survived, err
 }
 
-// unbroken holds that the histories are green without a mutation: otherwise each of them seems to
-// be noticed.
-func unbroken(ctx context.Context, only string) error {
-	for _, tests := range []string{histories, classHistories, keyHistories} {
-		most := 0
-		for _, m := range mutations() {
-			if strings.Contains(m.what, only) && m.tests == tests {
-				most = max(most, cmp.Or(m.histories, usual))
+func (t *trial) tryOne(ctx context.Context, i int) ([]byte, error) {
+	m := t.all[i]
+	if !slices.Contains(t.together.alone, i) {
+		return t.run(ctx, m, strconv.Itoa(i+1))
+	}
+	overlay, err := m.overlay(filepath.Join(t.together.folder, "alone-"+strconv.Itoa(i)))
+	if err != nil {
+		return nil, err
+	}
+	binary := filepath.Join(filepath.Dir(overlay), "alone.test")
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, m.in).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("does not compile: %w\n%s", errors.New(err.Error()), out)
+	}
+	return runTests(ctx, binary, m, "")
+}
+
+func (t *trial) run(ctx context.Context, m mutation, number string) ([]byte, error) {
+	return runTests(ctx, t.tests[m.in], m, number)
+}
+
+// runTests runs the tests of one mutation.
+func runTests(ctx context.Context, binary string, m mutation, number string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout=10m", "-test.run="+m.tests)
+	cmd.Dir = m.in
+	// Always the same histories: whether a mutation is noticed must not depend on luck.
+	cmd.Env = append(os.Environ(), "REROLL_BASE=0", fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)), "REROLL_FAILURES=1", chosen+"="+number)
+	return cmd.CombinedOutput()
+}
+
+// atOnce calls do for each number below n, on every processor, and returns all errors.
+func atOnce(n int, do func(int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				errs[i] = do(i)
 			}
-		}
-		if most == 0 {
-			continue
-		}
-		red, err := mutation{what: "the code as it is", in: controller, tests: tests, histories: most}.test(ctx, "")
-		if err == nil && red {
-			err = fmt.Errorf("%s is red without any mutation: REROLL_BASE=0 REROLL_HISTORIES=%d", tests, most)
-		}
-		if err != nil {
-			return err
-		}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// fits reports whether the code has what the mutation replaces, once.
+func (m mutation) fits() error {
+	code, err := os.ReadFile(m.file)
+	if err != nil {
+		return fmt.Errorf("run it in the root of the repository: %w", err)
+	}
+	if n := bytes.Count(code, []byte(m.from)); n != 1 {
+		return fmt.Errorf("%s contains the code of %q %d times, must contain it once:\n%s", m.file, m.what, n, m.from)
 	}
 	return nil
 }
@@ -99,10 +205,7 @@ func unbroken(ctx context.Context, only string) error {
 func (m mutation) overlay(folder string) (string, error) {
 	code, err := os.ReadFile(m.file)
 	if err != nil {
-		return "", fmt.Errorf("run it in the root of the repository: %w", err)
-	}
-	if n := bytes.Count(code, []byte(m.from)); n != 1 {
-		return "", fmt.Errorf("%s contains the code of %q %d times, must contain it once:\n%s", m.file, m.what, n, m.from)
+		return "", err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -121,30 +224,4 @@ func (m mutation) overlay(folder string) (string, error) {
 	}
 	path := filepath.Join(folder, "overlay.json")
 	return path, os.WriteFile(path, text, 0o600)
-}
-
-// usual is how many histories are enough to notice most mutations.
-const usual = 1500
-
-// test reports whether a test turns red. A mutation that does not compile proves nothing and is an
-// error.
-func (m mutation) test(ctx context.Context, overlay string) (red bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run="+m.tests, m.in)
-	// Always the same ones: whether a mutation is noticed must not depend on luck.
-	cmd.Env = append(os.Environ(), "REROLL_BASE=0", fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)))
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err == nil && bytes.Contains(out, []byte("no tests to run")):
-		return false, fmt.Errorf("%s: %s has no test %s", m.what, m.in, m.tests)
-	case err == nil:
-		return false, nil
-	case ctx.Err() != nil:
-		return false, fmt.Errorf("%s: %w", m.what, ctx.Err())
-	case bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")):
-		return false, fmt.Errorf("%s: does not compile:\n%s", m.what, out)
-	default:
-		return !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) }), nil
-	}
 }

@@ -72,7 +72,7 @@ func mutations() []mutation {
 		{
 			what: "pods that started right after a change are taken for sure to have it",
 			file: "internal/reload/evidence.go",
-			from: "	return source.StartLag\n", to: "	return -startLag\n",
+			from: "	return source.StartLag\n", to: "	return -source.StartLag\n",
 			in: controller, tests: histories,
 		},
 		{

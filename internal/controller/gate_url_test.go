@@ -56,7 +56,9 @@ func (s *stage) heldByGateURL(about string, reloads, wait int) {
 func TestAReloadStartsWhenTheGateURLAllowsIt(t *testing.T) {
 	s, g := withGateURL(t, "")
 	writes := s.patched
-	s.editAndPlay("2")
+	s.server.Advance(5 * time.Second)
+	s.edit("web", "2")
+	s.play(1100 * time.Millisecond) // the settle period: the answer starts the reload at once
 	s.heldByGateURL("a change", 1, 0)
 	s.heard("a change")
 	if s.patched != writes+1 || len(g.asked) != 1 {

@@ -73,6 +73,24 @@ func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
 	}
 }
 
+// After a restart, only the Pods show whether a reload has failed.
+func TestAHaltGoesOnUntilThePodsAreListed(t *testing.T) {
+	s, pins := halting(t)
+	next := s.again()
+	next.trackAll()
+	next.accept(next.Context())
+	if next.ReloadsHalted() || !next.storm.Unsure() {
+		t.Fatal("the failures are known before the Pods are listed")
+	}
+	if halted, done := next.publishHalt(next.Context(), next.storm.before); !halted || done || !pins.Is() {
+		t.Errorf("the halt goes on: %t; published: %t", halted, pins.Is())
+	}
+	next.play(time.Minute)
+	if !next.ReloadsHalted() {
+		t.Error("the halt has ended when the Pods are listed")
+	}
+}
+
 func TestARestartRepeatsNoNoticeOfAClosedWindow(t *testing.T) {
 	s := newStage(t)
 	s.opts.Window = evening

@@ -88,7 +88,7 @@ func notices() []mutation {
 			what: "notices: a halt ends until the Pods are listed",
 			file: shell,
 			from: "case before && !halted && unsure:", to: "case before && !halted && unsure && false:",
-			in: controller, tests: halted,
+			in: controller, tests: "^TestAHaltGoesOnUntilThePodsAreListed$",
 		},
 		{
 			what: "notices: the next controller gives an event another name",

@@ -112,6 +112,14 @@ func TestAReplicaThatIsNoLeaderAnswersForNone(t *testing.T) {
 	}
 	leader.leads = "127.0.0.2"
 	is("each takes the other one for the leader")
+	standby.leads = ""
+	if body := bodyOf(leader.get(t, "/")); !strings.HasPrefix(body, "standby ") {
+		t.Errorf("the new leader does not answer for the former one, but %s", body)
+	}
+	if answer := leader.get(t, "/", forwardedHeader, "true"); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a request is forwarded twice: %s %s", answer.Status, bodyOf(answer))
+	}
+	standby.leads = "127.0.0.1"
 	leader.Close()
 	is("the leader is gone")
 	standby.err = errors.New("forbidden")

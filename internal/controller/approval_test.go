@@ -80,6 +80,7 @@ func TestNothingIsRolledUntilAUserApprovesIt(t *testing.T) {
 	}
 	s.approve(map[string]string{annotations.Approved: strings.Repeat("0", 32)})
 	s.unapproved("another digest", 0, 1)
+	s.heard("another digest")
 	s.approve(map[string]string{annotations.Approved: digest})
 	s.unapproved("its digest", 1, 0)
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
@@ -228,11 +227,13 @@ func TestWhatAUserRollsLaterIsNoFailureOfTheReload(t *testing.T) {
 	s, _ := halting(t)
 	changed, err := s.server.Edit("deployments", inShop("w1"), "kubectl", func(obj simapi.Object) {
 		obj.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image = "app:2"
-		obj.(*appsv1.Deployment).Spec.Template.Spec.Volumes = []corev1.Volume(nil)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.deployments().put(changed, true)
 	s.halted("another image", false)
+	s.roll("w1", false)
+	s.play(11 * time.Minute)
+	s.halted("another image, which fails", false)
 }

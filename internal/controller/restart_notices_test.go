@@ -19,6 +19,8 @@ func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 	}
 	next.heard("a restart")
 	next.change("3")
+	next = next.again()
+	next.trackAll()
 	next.roll("w0", false)
 	next.play(11 * time.Minute)
 	next.heard("the next data fails, too", "ca WavesStopped", "w1 ReloadHeld")

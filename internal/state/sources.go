@@ -151,6 +151,10 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 		r.seen.Created, r.seen.Departed = known.seen.Created, known.seen.Departed
 	}
 	if !live {
+		if r.AnnotatedIn != 0 && r.AnnotatedIn == known.AnnotatedIn {
+			// A gap in the watch of the data hides no event of the object with the annotations.
+			r.seen.Annotations, r.seen.Matched = known.seen.Annotations, known.seen.Matched
+		}
 		return
 	}
 	r.keys = known.keys

@@ -223,6 +223,20 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "one", 11), live)
 			},
 			reload.SourceSeen{Annotations: 9, Matched: 10, Version: 11, Bound: 7}},
+		"its annotations are on another object, and only the watch of its data had a gap": {
+			func(s *State) {
+				s.PutSource(annotatedIn(5, says(configMap("cm", "one", 7), source.Annotations{Ignore: true})), inASnap)
+				s.PutSource(annotatedIn(8, configMap("cm", "one", 8)), live)
+				s.PutSource(annotatedIn(8, configMap("cm", "two", 9)), inASnap)
+			},
+			reload.SourceSeen{Annotations: 8, Version: 9}},
+		"the watch of these annotations had a gap, too": {
+			func(s *State) {
+				s.PutSource(annotatedIn(5, says(configMap("cm", "one", 7), source.Annotations{Ignore: true})), inASnap)
+				s.PutSource(annotatedIn(8, configMap("cm", "one", 8)), live)
+				s.PutSource(annotatedIn(10, configMap("cm", "two", 9)), inASnap)
+			},
+			reload.SourceSeen{Version: 9}},
 		"a label was seen to change, and its content is older than that": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
@@ -249,6 +263,12 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// annotatedIn is a source whose annotations are on another object, written in a version.
+func annotatedIn(version uint64, src source.Source) source.Source {
+	src.AnnotatedIn = version
+	return src
 }
 
 func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {

@@ -202,7 +202,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		if _, covered := w.covered[src]; !covered {
 			continue
 		}
-		shown := o.sources[src].datedAt(l.known[src])
+		shown, latest := o.sources[src].datedAt(l.known[src]), o.latestShown(src, l)
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)
@@ -212,7 +212,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(seemsEdited)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
-		case shown.proven && l.older(shown.date) && shown.date.Equal(o.installedIn):
+		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):
 			return "", o.excused(installedThen)
 		case w.began[src].by == byStart && shown.proven && l.older(shown.date) && shown.date.Equal(o.h.coverage.AllSince):
 			return "", o.excused(allThen)
@@ -245,10 +245,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		if w.undone() && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown)) {
 			return "", o.excused(rolloutUndone) // the rollout with the change was reverted, and not all Pods came from it
 		}
-		if o.h.keysUnseen(w.name) {
-			return "", o.excused(keysUnseen)
-		}
-		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
+		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), o.h.keysUnseen(w.name) && o.excused(keysUnseen)
 	case c.version > horizon && c.version > w.covered[src]:
 		return "", c.version > o.installedAt || o.excused(installedThen)
 	case c.version > horizon:
@@ -263,7 +260,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 	case w.began[src].by == bySource && w.began[src].version == c.version:
 		return "", o.excused(inOneWrite)
 	default:
-		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), false
+		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), o.h.keysUnseen(w.name) && o.excused(keysUnseen)
 	}
 }
 

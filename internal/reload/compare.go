@@ -263,7 +263,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 // has shown it.
 func (f *Facts) usedSince(c *Concern) uint64 {
 	if f.Seen.Returned {
-		return f.coveredIn(c)
+		return max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)
 }

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are
@@ -48,6 +50,7 @@ func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoRe
 func (w *workloadRecord) seeChanges(known *workloadRecord, version uint64, autoReloadAll bool) {
 	switch {
 	case known.revision != w.revision:
+		w.changeReferences(known, version)
 		w.changeTemplate(version)
 	case known.Runs.Resumes(w.Runs):
 		w.seen.Template = version // none of its Pods has read anything before
@@ -58,6 +61,28 @@ func (w *workloadRecord) seeChanges(known *workloadRecord, version uint64, autoR
 	case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
 		w.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
 	}
+}
+
+// changeReferences records which sources no Pod has referenced before the new template. As long as a
+// rollout is not complete, Pods of each of its templates may exist.
+func (w *workloadRecord) changeReferences(known *workloadRecord, version uint64) {
+	since := map[source.LocalKey]uint64{}
+	if complete := known.seen.Whole && len(known.seen.Recent) == 1; !complete {
+		maps.Copy(since, known.seen.Referenced)
+	}
+	note := func(from, to *workloadRecord, version uint64) {
+		for _, ref := range to.References {
+			_, had := from.Reference(ref.Key)
+			if _, noted := since[ref.Key]; !had && !noted {
+				since[ref.Key] = version
+			}
+		}
+	}
+	if known.seen.Whole {
+		note(known, w, version)
+	}
+	note(w, known, 0) // should the reference return, Pods may have had it all the time
+	w.seen.Referenced = since
 }
 
 // changeTemplate records that the pod template changed in a version.

@@ -271,22 +271,6 @@ func annotatedIn(version uint64, src source.Source) source.Source {
 	return src
 }
 
-func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {
-	class := func(letters string, version int) source.Source {
-		src := written(letters, version, int64(version))
-		src.Key.Kind = source.SecretProviderClass
-		return src
-	}
-	s := New(false)
-	s.PutWorkload(deployment("web", "", 1, annotations.DefaultNames().SecretProviderClass, "cm"), inASnap)
-	s.PutSource(class("ab", 7), live)
-	s.PutSource(class("a", 8), live)
-	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	if len(f.Concerns) != 1 || f.Concerns[0].Seen.Timeless {
-		t.Errorf("its reports have a time, got %+v", f.Concerns)
-	}
-}
-
 func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for name, tc := range map[string]struct {
@@ -328,7 +312,7 @@ func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 			s := New(false)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened = nil, false, nil, nil
+			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened, f.Seen.Referenced = nil, false, nil, nil, nil
 			if !reflect.DeepEqual(f.Seen, tc.want) {
 				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
 			}

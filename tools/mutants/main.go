@@ -145,6 +145,6 @@ func (m mutation) test(ctx context.Context, overlay string) (red bool, err error
 	case bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")):
 		return false, fmt.Errorf("%s: does not compile:\n%s", m.what, out)
 	default:
-		return !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) }), nil
+		return bytes.Contains(out, []byte(m.says)) && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) }), nil
 	}
 }

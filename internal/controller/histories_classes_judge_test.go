@@ -241,7 +241,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
 	adopted := c.adopted > 0 && c.adopted <= last.version
 	switch {
-	case w.undone() && (o.h.annotations || w.again):
+	case w.undone() && (o.h.annotations || w.lower && w.annotated):
 		return o.excused(nothingToTry)
 	case !o.sources[src].exists && !o.reported(name):
 		return o.excused(sourceGone)

@@ -48,6 +48,22 @@ func keptRareHistories() map[string]keptHistory {
 			s.freezes()
 			s.stop()
 		}},
+		"a template with a new reference is undone and redone, after a key of its source was removed": {draws{}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.removes(routes, "b", "kubectl-edit")
+			s.shown()
+			s.elapse(2 * longestSettle)
+			s.users.edit(web, func(obj simapi.Object) { refer(templateOf(obj), routes, nil) })
+			for _, steps := range []int{3, 1} { // the first of its new Pods are there
+				for range steps {
+					obj, _ := s.server.Get(web.resource, inShop(web.name))
+					s.pods.Step(obj)
+				}
+				s.shown()
+				s.users.undo("web")
+			}
+		}},
 		"the first ledger shows that a reload waits, which another client brings, and then another source is deleted and made again as it was": {draws{onCreate: true}, func(s script) {
 			s.start()
 			s.shown()

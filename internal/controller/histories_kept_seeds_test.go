@@ -18,13 +18,14 @@ func keptSeeds() map[string]keptSeed {
 			307500117841, 307500125526, 307500125535, 307500135094, 667062743629, 704062598322,
 			704062606376, 1028608388573, 1000601, 773617923258,
 			309180456116, 111006749, 111007751, 17957900231703771,
-			17957920210601540,
+			17957920210601540, 17957936980102628,
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
 			307500023737, 307500072921, 307500133269, 307500134671, 8652460811,
 		}},
 		"TestCronJobHistories": {ofKind(cronJobKind), []uint64{
 			307500063262, 307500084370, 307500086474, 307500098146, 307500105540,
+			17957929420302419, 17957929420303283,
 		}},
 		"TestClassHistories": {ofKind(classKind), []uint64{
 			307500002665, 307500035057, 307500037934, 307500052913, 307500057656, 307500057684,
@@ -51,7 +52,7 @@ func TestKeptSeeds(t *testing.T) {
 
 // TestKeptSeedsOfBundles plays the seeds of TestHistoriesOfBundles that have failed once.
 func TestKeptSeedsOfBundles(t *testing.T) {
-	for _, seed := range []uint64{668242805198, 988951442938} {
+	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048} {
 		h := newBundleHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)

@@ -206,6 +206,8 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)
+		case o.h.keysUnseen(w.name):
+			return "", o.excused(keysUnseen)
 		case o.madeAgain(w, src, l):
 			return "", o.excused(madeAgain)
 		case o.seemsEdited(src, l):
@@ -245,7 +247,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		if w.undone() && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown)) {
 			return "", o.excused(rolloutUndone) // the rollout with the change was reverted, and not all Pods came from it
 		}
-		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), o.h.keysUnseen(w.name) && o.excused(keysUnseen)
+		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
 	case c.version > horizon && c.version > w.covered[src]:
 		return "", c.version > o.installedAt || o.excused(installedThen)
 	case c.version > horizon:
@@ -260,7 +262,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 	case w.began[src].by == bySource && w.began[src].version == c.version:
 		return "", o.excused(inOneWrite)
 	default:
-		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), o.h.keysUnseen(w.name) && o.excused(keysUnseen)
+		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), false
 	}
 }
 

@@ -58,3 +58,9 @@ func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {
 		t.Errorf("its reports have a time, got %+v", f.Concerns)
 	}
 }
+
+// annotatedIn is a source whose annotations are on another object, written in a version.
+func annotatedIn(version uint64, src source.Source) source.Source {
+	src.AnnotatedIn = version
+	return src
+}

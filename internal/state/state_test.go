@@ -195,6 +195,12 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(written("a", 8, 50), live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}},
+		"keys were only removed, by a client that gets a time": {
+			func(s *State) {
+				s.PutSource(written("ab", 7, 50), inASnap)
+				s.PutSource(written("a", 8, 60), live)
+			},
+			reload.SourceSeen{Content: 8, Edited: true, Version: 8}},
 		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
@@ -263,12 +269,6 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 			}
 		})
 	}
-}
-
-// annotatedIn is a source whose annotations are on another object, written in a version.
-func annotatedIn(version uint64, src source.Source) source.Source {
-	src.AnnotatedIn = version
-	return src
 }
 
 func TestTheObservedHistoryOfAWorkload(t *testing.T) {

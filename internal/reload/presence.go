@@ -97,7 +97,8 @@ func (f *Facts) sawLeave(key source.LocalKey) bool {
 // findDeparted is for sources that existed after the watch began, and whose data no ledger recorded
 // before they were deleted. Pods may have that data, which is recorded in case they are recreated.
 //
-// The deletion itself is a change only of a source that a ledger has, or if no ledger has any.
+// If a ledger records other sources, the deletion itself is no change. A later template ends what Pods
+// may have then, even if it returned: a reload for the deletion has dropped the entry.
 func (f *Facts) findDeparted(base base, t *tally) {
 	first := base.err != nil || onlyWaits(&base.ledger)
 	for _, c := range f.departed() {
@@ -106,7 +107,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		_, named := base.ledger.Entries[key]
 		_, aggregated := base.ledger.Aggregates[key.Kind]
 		switch {
-		case named, aggregated, !f.usedUntil(&c, deleted):
+		case named, aggregated, !first && f.Seen.Template > deleted, !f.usedUntil(&c, deleted):
 			continue
 		case f.OnDelete && first && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)

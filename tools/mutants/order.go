@@ -7,7 +7,13 @@ func orders() []mutation {
 		{
 			what: "order: what pods may have of a source that went before a later ledger is not noted",
 			file: "internal/reload/presence.go",
-			from: "		case named, aggregated, !f.usedUntil(&c, deleted):", to: "		case named, aggregated, !first, !f.usedUntil(&c, deleted):",
+			from: "!first && f.Seen.Template > deleted,", to: "!first,",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "order: what pods had before a reload for a deletion is noted again",
+			file: "internal/reload/presence.go",
+			from: "!first && f.Seen.Template > deleted,", to: "",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
 		},
 		{

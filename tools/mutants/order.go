@@ -35,6 +35,12 @@ func orders() []mutation {
 			in: known, tests: references,
 		},
 		{
+			what: "order: a ledger with a new key never follows one with the lost key",
+			file: "internal/reload/compare.go",
+			from: " || current.Instance == f.Instance && current.TakenOverFrom(ours)", to: "",
+			in: core, tests: "^TestDecide$",
+		},
+		{
 			what: "order: data of a snapshot may be later than the snapshot",
 			file: "internal/reload/unseen_edit.go",
 			from: "	latest := c.Seen.latest()\n", to: "	latest := c.Seen.Content\n",

@@ -158,7 +158,7 @@ func (h *bundleHistory) judgeReload(w *trusting, lacking string) {
 	w.reloads++
 	h.say("%s is reloaded for %q, owed %v, in doubt %t", w.key, lacking, w.owed, w.doubt)
 	for src := range h.present() {
-		if src.Name == lacking {
+		if src.Name == lacking && !slices.ContainsFunc(h.events, isBundle) {
 			w.adopted[src] = true // the new ledger has it
 		}
 	}

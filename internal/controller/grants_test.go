@@ -224,20 +224,11 @@ func TestTheBoundOfGrantsIsLoggedOnce(t *testing.T) {
 }
 
 func TestHistoriesOfConsentWithGrants(t *testing.T) {
-	histories := uint64(200)
-	if testing.Short() {
-		histories = 30
-	}
-	rollouts := 0
-	for seed := range histories {
+	drawConsent(t, 200, func(t *testing.T, seed uint64) *consentHistory {
 		h := &consentHistory{stage: newStage(t).withGrants(), grants: true, rand: rand.New(rand.NewPCG(seed, 78)), value: "0", exists: true}
 		h.listedGrants()
-		rollouts += h.playConsent(seed)
-	}
-	t.Logf("%d rollouts in %d histories", rollouts, histories)
-	if rollouts < int(histories) {
-		t.Errorf("only %d rollouts: the histories show little", rollouts)
-	}
+		return h
+	})
 }
 
 // Nobody sees that the ReferenceGrant is deleted.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -88,4 +89,13 @@ func (o *oracle) wentBack(name string, last int) bool {
 		}
 	}
 	return false
+}
+
+// overtook reports whether a Pod has started with a version of an object that another Pod reported
+// before a running Pod got an earlier one: by the order of the reports, the object went back.
+func (o *oracle) overtook(name string, r rotation, started int) bool {
+	return r.turn >= 0 && min(r.reported, started) > r.turn && slices.ContainsFunc(classObjects(), func(id string) bool {
+		version := o.h.driver.Turn(name, r.reported)[id]
+		return version == o.h.driver.Turn(name, started)[id] && version != o.h.driver.Turn(name, r.turn)[id]
+	})
 }

@@ -126,12 +126,20 @@ func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 
 // mayBeForRotation reports whether it may be for the latest rotation that the controller was shown.
 func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
+	if o.mayBeByOneClock(w, l, name, c, r) {
+		return true
+	}
+	// By their times, its statuses were written in another order, or it was rotated later.
+	unordered := r.version <= l.liveAt && (l.stale[name] || l.untold[name] || l.standsOver(name))
+	return o.h.skewed && (unordered || l.stale[name] && r.turn > c.carried && r.version <= max(o.installedAt, c.since)) && o.excused(clocksApart)
+}
+
+// mayBeByOneClock is mayBeForRotation unless two clocks differ.
+func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	stale := l.stale[name]
 	switch {
 	case r.turn > c.carried && l.asked && l.pods.Count == 0:
 		return o.excused(podsNotFound)
-	case o.h.skewed && r.version <= l.liveAt && (stale || l.untold[name] || l.standsOver(name)):
-		return o.excused(clocksApart) // by their times, its statuses were written in another order
 	case !stale && !l.untold[name]:
 		return false
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
@@ -150,8 +158,6 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 		return o.excused(notReported)
 	case r.version <= o.installedAt && !r.date.Before(o.installedIn):
 		return o.excused(installedThen)
-	case o.h.skewed && r.version <= max(o.installedAt, c.since):
-		return o.excused(clocksApart)
 	case r.version <= o.installedAt:
 		return false
 	case r.version <= c.first:
@@ -235,7 +241,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
 	adopted := c.adopted > 0 && c.adopted <= last.version
 	switch {
-	case w.undone() && (o.h.annotations || w.again):
+	case w.undone() && (o.h.annotations || w.lower && w.annotated):
 		return o.excused(nothingToTry)
 	case !o.sources[src].exists && !o.reported(name):
 		return o.excused(sourceGone)

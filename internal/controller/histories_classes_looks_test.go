@@ -24,7 +24,7 @@ type classLook struct {
 	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
 	// status was found, and over whether its status replaced that of an earlier Pod, unseen. behind
 	// reports whether a Pod has started with an earlier turn than the latest reported one. back
-	// reports whether an object has gone back to its version before the turn of a Pod.
+	// reports whether an object seems to have gone back to its version before the turn of a Pod.
 	stale, untold, behind, overEarlier, back map[string]bool
 	// other are the classes for whose data it took other versions than those of the latest rotation.
 	other map[string]bool
@@ -79,7 +79,7 @@ func (o *oracle) classesAsked(l *look) {
 			case l.over[status] != "":
 				l.overEarlier[name] = true
 			default:
-				l.back[name] = l.back[name] || o.wentBack(name, given.Started)
+				l.back[name] = l.back[name] || o.wentBack(name, given.Started) || o.overtook(name, last, given.Started)
 			}
 		}
 	}

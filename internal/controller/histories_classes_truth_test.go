@@ -68,6 +68,9 @@ type rotation struct {
 	from          int // the turn that the Pod had before
 	version       uint64
 	date          time.Time
+	// reported is the latest turn in a status that was written before, of those that the controller
+	// was shown.
+	reported int
 }
 
 // toldOfPod is the content of a write of a status.
@@ -280,6 +283,7 @@ func (t *classesTruth) take(told toldOfPod) {
 	if told.over && t.begun[told.status] != told.pod {
 		t.over[told.status], t.back.replaced[told.class] = told.class, told.version
 	}
+	told.reported = t.newest[told.class]
 	t.newest[told.class] = max(t.newest[told.class], told.turn)
 	if told.turn < latestRotation(t.shown[told.class]).turn {
 		t.late[told.class] = told.version

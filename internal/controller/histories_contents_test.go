@@ -250,3 +250,10 @@ func (s *sourceTruth) away() (away, back uint64) {
 	}
 	return away, back
 }
+
+// annotates reports whether a rollout of ours is marked by the annotation, after which no other form of
+// mark is left.
+func annotates(e simapi.Event) bool {
+	mark := annotations.DefaultNames().LastReloadedFrom
+	return templateOf(e.Old).Annotations[mark] != templateOf(e.Object).Annotations[mark]
+}

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/test/simapi"
@@ -16,6 +18,15 @@ func (c *cronTruth) latestScheduled(at uint64) dated {
 		}
 	}
 	return last
+}
+
+// shownBegun is when a run of the schedule has begun, as far as the API shows it at a version. If its
+// Job is deleted, only the status of the CronJob is left, with the minute for which it was scheduled.
+func (c *cronTruth) shownBegun(run dated, at uint64) time.Time {
+	if gone := c.gone[run.version]; gone != 0 && gone <= at {
+		return run.date.Truncate(time.Minute)
+	}
+	return run.date
 }
 
 // judgeOwnRun judges the beginning of a run of ours.
@@ -57,7 +68,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 	for src, ch := range latest {
 		shown := o.sources[src].dateAt(l.known[src])
 		timeless := ch.timeless(shown)
-		soon := !last.date.After(shown.Add(startLag + clockSkew))
+		soon := !c.shownBegun(last, l.at).After(shown.Add(startLag + clockSkew))
 		switch {
 		case ch.version == 0:
 		case c.forgotten[src] && o.lastGap >= c.carried[src]:

@@ -36,9 +36,10 @@ const cronJobKind = "CronJob"
 type cronTruth struct {
 	*workloadTruth
 	// scheduled has the versions and times in which runs of the schedule began, and undone the
-	// versions in which they were deleted before their end, by the version of their beginning.
-	scheduled []dated
-	undone    map[uint64]uint64
+	// versions in which they were deleted before their end, by the version of their beginning. gone has
+	// those in which they were deleted after it.
+	scheduled    []dated
+	undone, gone map[uint64]uint64
 	// started has, by source, the version in which a Pod last started. had is the data of that Pod,
 	// and begun the version in which its run began.
 	started, begun map[simapi.Source]uint64
@@ -212,7 +213,9 @@ func (o *oracle) cronRun(e simapi.Event) {
 	}
 	_, own := job.Labels[workload.RunLabel]
 	if e.Type == watch.Deleted {
-		if !simapi.Over(job) {
+		if simapi.Over(job) {
+			c.gone[o.began[job.UID]] = e.Version
+		} else {
 			c.undone[o.began[job.UID]] = e.Version
 		}
 		if own {

@@ -163,7 +163,7 @@ const (
 	// was after the change.
 	askedLater excuse = "seems to ask since later"
 	// beganSoon: a run of the schedule began so soon after the change that its Pods may have the
-	// earlier data.
+	// earlier data. If its Job is deleted, only the minute is left for which it was scheduled.
 	beganSoon excuse = "a run began soon after"
 	// backMeanwhile: the data changed for a moment after a run had begun, and a Pod of it started
 	// then. A CronJob and its Jobs show when a run began. Only the Pods show when they started,

@@ -172,18 +172,27 @@ func (h *consentHistory) playConsent(seed uint64) (rollouts int) {
 	return rollouts
 }
 
-func TestHistoriesOfConsent(t *testing.T) {
-	histories := uint64(300)
+// drawConsent plays histories, and fails the test at the first one that fails, or if they show little.
+func drawConsent(t *testing.T, usual uint64, draw func(t *testing.T, seed uint64) *consentHistory) {
+	t.Helper()
 	if testing.Short() {
-		histories = 40
+		usual /= 7
 	}
+	base, count := drawnSeeds(t, usual)
 	rollouts := 0
-	for seed := range histories {
-		h := &consentHistory{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 77)), value: "0", exists: true}
-		rollouts += h.playConsent(seed)
+	for seed := base; seed < base+count && !t.Failed(); seed++ {
+		if rollouts += draw(t, seed).playConsent(seed); t.Failed() {
+			t.Fatalf("REROLL_BASE=%d REROLL_HISTORIES=1 go test ./internal/controller -run '%s$' repeats it", seed, t.Name())
+		}
 	}
-	t.Logf("%d rollouts in %d histories", rollouts, histories)
-	if rollouts < int(histories) {
+	t.Logf("%d rollouts in %d histories from REROLL_BASE=%d", rollouts, count, base)
+	if count > 20 && rollouts < int(count) {
 		t.Errorf("only %d rollouts: the histories show little", rollouts)
 	}
+}
+
+func TestHistoriesOfConsent(t *testing.T) {
+	drawConsent(t, 300, func(t *testing.T, seed uint64) *consentHistory {
+		return &consentHistory{stage: newStage(t), rand: rand.New(rand.NewPCG(seed, 77)), value: "0", exists: true}
+	})
 }

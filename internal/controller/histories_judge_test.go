@@ -135,6 +135,8 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return o.excused(deletedUnseen)
 	case c.version > o.lastGap:
 		return false
+	case c.version <= w.waitsFor[src] && (!lost || src.Resource != "secrets"):
+		return false // the ledger has shown that its reload waits
 	case w.overwritten[src] == c.version:
 		return o.excused(overwrittenUnseen)
 	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {

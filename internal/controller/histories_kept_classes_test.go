@@ -91,6 +91,26 @@ func keptClassHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.driver.Store("vault", "password", before)
 		}},
+		"an ignored class is rotated and deleted, and the watch of its statuses has a gap": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+			s.deletesWorkloads("safe")
+			s.rest()
+			s.users.createClassWorkloadAgain()
+			s.rest()
+			s.elapse(2 * longestSettle)
+			for _, f := range s.feeds {
+				if f.resource == simapi.StatusResource {
+					s.takeSnapshot(f)
+				}
+			}
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+			s.shownAll(simapi.ClassResource)
+			s.shown()
+			s.rotates("statefulsets", "safe")
+		}},
 		"a rotation is seen, and its Pods are deleted before the controller acts": {draws{kind: classKind}, func(s script) {
 			s.rest()
 			s.elapse(2 * longestSettle)

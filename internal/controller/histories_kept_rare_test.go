@@ -26,6 +26,44 @@ func keptRareHistories() map[string]keptHistory {
 			s.users.edit(web, func(obj simapi.Object) { refer(templateOf(obj), routes, nil) })
 			s.users.edit(web, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:next" })
 		}},
+		"a source is edited in the second of the installation, and loses its field managers": {draws{}, func(s script) {
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "helm")
+			s.removes(settings, "b", "helm")
+			s.start()
+			s.shown()
+			s.users.forgetManagers(settings)
+		}},
+		"the first ledger shows that the removal of a key waits, while the Pods are younger than the source": {draws{}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.evictAll("web")
+			s.shown()
+			s.ask("web", auto)
+			s.shown()
+			s.removes(settings, "b", "kubectl-edit")
+			s.shown()
+			s.freezes()
+			s.stop()
+		}},
+		"a template with a new reference is undone and redone, after a key of its source was removed": {draws{}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.removes(routes, "b", "kubectl-edit")
+			s.shown()
+			s.elapse(2 * longestSettle)
+			s.users.edit(web, func(obj simapi.Object) { refer(templateOf(obj), routes, nil) })
+			for _, steps := range []int{3, 1} { // the first of its new Pods are there
+				for range steps {
+					obj, _ := s.server.Get(web.resource, inShop(web.name))
+					s.pods.Step(obj)
+				}
+				s.shown()
+				s.users.undo("web")
+			}
+		}},
 		"the first ledger shows that a reload waits, which another client brings, and then another source is deleted and made again as it was": {draws{onCreate: true}, func(s script) {
 			s.start()
 			s.shown()
@@ -88,11 +126,7 @@ func keptRareHistories() map[string]keptHistory {
 				s.stepPods()
 			}
 			s.elapse(2 * longestSettle)
-			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) {
-				content := data(obj)
-				delete(content, "b")
-				setData(obj, content)
-			})
+			s.removes(settings, "b", "kubectl-edit")
 		}},
 	}
 }

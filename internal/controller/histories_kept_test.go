@@ -62,6 +62,15 @@ func (s script) put(src simapi.Source, manager, value string) {
 	})
 }
 
+// removes a key as the manager of the data, for which the API records no time.
+func (s script) removes(src simapi.Source, key, manager string) {
+	s.users.save(src, keeper{manager: manager}, func(obj simapi.Object) {
+		content := data(obj)
+		delete(content, key)
+		setData(obj, content)
+	})
+}
+
 func (s script) touch(src simapi.Source, manager string) {
 	s.users.save(src, keeper{manager: manager}, func(obj simapi.Object) { s.users.label(obj, "touched", s.users.value()) })
 }

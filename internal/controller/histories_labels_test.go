@@ -107,7 +107,8 @@ func (o *oracle) deletedInDoubt(src simapi.Source, version uint64) {
 		w, s := o.workloads[obj.GetUID()], o.sources[src]
 		kept := s.plugins
 		s.plugins = "any other"
-		if !o.asksFor(obj, src, o.all) && (w.reselected != 0 || o.h.all != allNever) {
+		// Where all workloads are opted in at times, that may end before the deletion is noticed.
+		if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.h.all != allNever) {
 			w.moved(src).doubtful = version
 		}
 		s.plugins = kept

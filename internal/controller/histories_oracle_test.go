@@ -202,17 +202,19 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		if _, covered := w.covered[src]; !covered {
 			continue
 		}
-		shown := o.sources[src].datedAt(l.known[src])
+		shown, latest := o.sources[src].datedAt(l.known[src]), o.latestShown(src, l)
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)
+		case o.h.keysUnseen(w.name):
+			return "", o.excused(keysUnseen)
 		case o.madeAgain(w, src, l):
 			return "", o.excused(madeAgain)
 		case o.seemsEdited(src, l):
 			return "", o.excused(seemsEdited)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
-		case shown.proven && l.older(shown.date) && shown.date.Equal(o.installedIn):
+		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):
 			return "", o.excused(installedThen)
 		case w.began[src].by == byStart && shown.proven && l.older(shown.date) && shown.date.Equal(o.h.coverage.AllSince):
 			return "", o.excused(allThen)
@@ -244,9 +246,6 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		}
 		if w.undone() && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown)) {
 			return "", o.excused(rolloutUndone) // the rollout with the change was reverted, and not all Pods came from it
-		}
-		if o.h.keysUnseen(w.name) {
-			return "", o.excused(keysUnseen)
 		}
 		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
 	case c.version > horizon && c.version > w.covered[src]:

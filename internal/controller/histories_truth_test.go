@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -137,6 +136,8 @@ type workloadTruth struct {
 	// owed are the sources for which a reload began to wait, and that no ledger of ours has recorded
 	// since. owedGone are those that did not exist then.
 	owed, owedGone map[simapi.Source]bool
+	// waitsFor has, by source, the version for which a ledger of ours has shown that a reload waits.
+	waitsFor map[simapi.Source]uint64
 	// waits reports whether our last ledger shows that a reload waits for a gate.
 	waits bool
 	// waited reports whether its Pods waited for a source at the last rest, and start with its
@@ -164,16 +165,10 @@ func (w *workloadTruth) undone() bool {
 	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
 }
 
-// annotates reports whether a rollout of ours is marked by the annotation, after which no other form of
-// mark is left.
-func annotates(e simapi.Event) bool {
-	mark := annotations.DefaultNames().LastReloadedFrom
-	return templateOf(e.Old).Annotations[mark] != templateOf(e.Object).Annotations[mark]
-}
-
 func (w *workloadTruth) forget(list ...simapi.Source) {
 	for _, src := range list {
 		w.forgotten[src] = true
+		delete(w.waitsFor, src)
 	}
 }
 
@@ -213,7 +208,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
-		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, moves: map[simapi.Source]*moves{},
+		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, moves: map[simapi.Source]*moves{},
 	}
 }
 

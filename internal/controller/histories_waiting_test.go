@@ -31,7 +31,7 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
 		_, known := l.known[src]
 		covers := o.covers(w, src) && !o.selectedUnseen(w, src, l)
-		w.owed[src] = true
+		w.owed[src], w.waitsFor[src] = true, l.known[src]
 		w.owedGone[src] = w.owedGone[src] || !known
 		began := !before[key] && (covers || w.tampered == w.accepted)
 		begins, exists, stays = begins || known && covers || began, exists || known, stays || known && covers

@@ -55,9 +55,9 @@ func newSmallHistory(t *testing.T, seed uint64) *smallHistory {
 	return h
 }
 
-// drawSmall plays as many histories as the environment says, and fails the test at the first one that
-// fails.
-func drawSmall(t *testing.T, play func(seed uint64) *smallHistory) (base, count uint64) {
+// drawnSeeds are the first seed of a run and the number of its histories: those of the environment, or
+// else a fresh one and the usual number.
+func drawnSeeds(t *testing.T, usual uint64) (base, count uint64) {
 	t.Helper()
 	base, ok := numberOf(t, "REROLL_BASE")
 	if !ok {
@@ -65,8 +65,16 @@ func drawSmall(t *testing.T, play func(seed uint64) *smallHistory) (base, count 
 	}
 	count, ok = numberOf(t, "REROLL_HISTORIES")
 	if !ok {
-		count = full / 20
+		count = usual
 	}
+	return base, count
+}
+
+// drawSmall plays as many histories as the environment says, and fails the test at the first one that
+// fails.
+func drawSmall(t *testing.T, play func(seed uint64) *smallHistory) (base, count uint64) {
+	t.Helper()
+	base, count = drawnSeeds(t, full/20)
 	for seed := base; seed < base+count; seed++ {
 		if h := play(seed); h.failed != "" {
 			t.Fatalf("%s\nREROLL_BASE=%d REROLL_HISTORIES=1 go test ./internal/controller -run '%s$' repeats it: %s", h.trace.String(), seed, t.Name(), h.failed)

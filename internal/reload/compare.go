@@ -44,7 +44,10 @@ func (f *Facts) known() base {
 		return base{ledger: current, err: err}
 	}
 	ours, oursErr := f.read(f.Remembered)
-	if oursErr != nil || err == nil && current.Follows(ours) {
+	// If the digest key was lost, a write whose response was lost, too, has the first ledger with the
+	// present one.
+	follows := current.Follows(ours) || current.Instance == f.Instance && current.TakenOverFrom(ours)
+	if oursErr != nil || err == nil && follows {
 		return base{ledger: current, err: err}
 	}
 	return base{ledger: ours, restore: true}
@@ -266,7 +269,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 // has shown it.
 func (f *Facts) usedSince(c *Concern) uint64 {
 	if f.Seen.TemplateReverted {
-		return f.coveredIn(c)
+		return max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)
 }

@@ -231,6 +231,13 @@ func TestDecide(t *testing.T) {
 				l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "cm"}] = digestOf("two")
 			}).remembered(nil).cmSeen("two", 120), Nothing},
 
+		"ours under another key than the remembered one": {
+			web().ledger(func(l *ledger.Ledger) { l.Counter, l.Entries[cmKey] = 4, digestOf("two") }).
+				remembered(func(l *ledger.Ledger) { l.Instance = "key-0" }).cmSeen("two", 120), Nothing},
+		"the same, written before": {
+			web().ledger(func(l *ledger.Ledger) { l.Counter, l.Entries[cmKey] = 2, digestOf("two") }).
+				remembered(func(l *ledger.Ledger) { l.Instance = "key-0" }).cmSeen("two", 120), Reload},
+
 		// What does not concern it any more.
 		"a source of the ledger is spared now":  {web().ledger(nil).with(func(f *Facts) { f.Spared = []source.LocalKey{{Kind: source.ConfigMap, Name: "cm"}} }), Record},
 		"a source of the ledger does not exist": {web().ledger(nil), Nothing},

@@ -26,21 +26,40 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 		next.Entries = map[source.LocalKey]digest.Digest{}
 	}
 	for i := range d.Changes {
-		key := d.Changes[i].Source.Key.Local()
+		c := &d.Changes[i]
+		key := c.Source.Key.Local()
 		if all, aggregated := next.Aggregates[key.Kind]; aggregated {
 			all.Digest = digest.Digest{}
 			next.Aggregates[key.Kind] = all
 		} else {
 			next.Entries[key] = digest.Digest{}
 		}
+		if c.Seen.Timeless {
+			next.DataTime = max(next.DataTime, f.timeless(c, &next))
+		}
 	}
 	next.SignForeign(f.Key)
 	if note {
 		next.Noted = noteOf(d.Changes)
 	}
-	needed := base.restore || next.Noted != base.ledger.Noted || next.Content() != base.ledger.Content()
+	needed := base.restore || next.Noted != base.ledger.Noted || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
+}
+
+// timeless is the data time of a ledger which shows that a change has no time, although Pods from before
+// it may be younger than the source seems to be. For a kind with one digest, that is the time of its
+// newest source, see findKind.
+func (f *Facts) timeless(c *Concern, next *ledger.Ledger) int64 {
+	newest := c.Source.DataTime
+	if _, aggregated := next.Aggregates[c.Source.Key.Kind]; aggregated {
+		for i := range f.Concerns {
+			if other := &f.Concerns[i].Source; other.Key.Kind == c.Source.Key.Kind && other.DataTime.After(newest) {
+				newest = other.DataTime
+			}
+		}
+	}
+	return newest.Unix()
 }
 
 // IsDeferred reports whether the ledger shows that a reload waits.

@@ -2,6 +2,10 @@ package reload
 
 import (
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // decided is Decide. Each reload that a test expects also has to be decided if a gate delays it, in
@@ -39,4 +43,58 @@ func decided(t *testing.T, f Facts) Decision {
 		t.Errorf("%q, and after a gate delayed that: %s, %q", d.Why, later.Action, later.Why)
 	}
 	return d
+}
+
+// A key is removed, which leaves no time, and a gate delays the reload. Then the controller restarts. All
+// Pods are from before the change, and younger than the time that the source shows.
+func TestARestartForgetsNoRemovedKeyWhoseReloadWaits(t *testing.T) {
+	removed := func(s *situation, data int64) *situation {
+		return s.source(source.ConfigMap, "cm", "two", 10, data, SourceSeen{Content: 120, Edited: true, Timeless: true, Annotations: 1, Version: 120})
+	}
+	copied := func(l *ledger.Ledger) { l.UID = "other" }
+	withoutIt := func(l *ledger.Ledger) { l.Entries = map[source.LocalKey]digest.Digest{secKey: digestOf("x")} }
+	waits := func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }
+	// The ledger has one digest for all sources. An edit of another one waits already, and one was deleted.
+	many := crowded(source.ConfigMap, instance, 600).ledgerOf(func(l *ledger.Ledger) {
+		l.Aggregates[source.ConfigMap] = ledger.Total{Count: l.Aggregates[source.ConfigMap].Count + 1}
+	}).with(func(f *Facts) {
+		f.Concerns[0].Source.Digest, f.Concerns[0].Source.DataTime, f.Seen.Compared = digestOf("two"), at(55), true
+		f.Concerns[0].Seen, f.Concerns[0].Away = SourceSeen{Content: 120, Edited: true, Timeless: true, Version: 120}, Away{Version: 120}
+		f.Concerns[1].Source.Digest, f.Concerns[1].Source.DataTime = digestOf("two"), at(90)
+		f.Concerns[1].Seen, f.Concerns[1].Away = SourceSeen{Content: 91, Edited: true, Version: 91}, Away{Version: 91}
+	})
+	for name, facts := range map[string]Facts{
+		"it has one digest for all sources":            many.f,
+		"it has a ledger":                              removed(web().ledger(nil), 60).f,
+		"it has none":                                  removed(web(), 60).f,
+		"it has none, and a mark":                      removed(web().mark("y"), 60).f,
+		"the source was never edited before":           removed(web(), 10).f,
+		"its ledger was copied from another object":    removed(web().ledger(copied), 60).f,
+		"the same, and a mark was copied, too":         removed(web().ledger(copied).mark("y"), 60).f,
+		"its ledger does not have the source yet":      removed(web().ledger(withoutIt), 90).f,
+		"it waits already, for an edit of this source": removed(web().ledger(waits), 90).f,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(facts)
+			if d.Action != Reload {
+				t.Fatalf("decided to %s (%s), want reload", d.Action, d.Why)
+			}
+			held, needed := facts.Defer(&d, false)
+			if needed {
+				facts.Workload.LedgerText = held.Ledger.String()
+			}
+			facts.Seen = WorkloadSeen{Since: 200}
+			for i := range facts.Concerns {
+				facts.Concerns[i].Seen, facts.Concerns[i].Away = SourceSeen{Version: facts.Concerns[i].Seen.Version}, Away{}
+			}
+			facts.Pods = &Pods{}
+			facts.Pods.Add(StartedPod{Created: at(110)})
+			if d = Decide(facts); d.Action != Reload {
+				t.Errorf("after a restart, decided to %s (%s), want reload: %s", d.Action, d.Why, facts.Workload.LedgerText)
+			}
+			if _, needed = facts.Defer(&d, false); needed {
+				t.Error("the same is written again")
+			}
+		})
+	}
 }

@@ -84,6 +84,9 @@ type WorkloadSeen struct {
 	// there are no others.
 	Recent []digest.Digest
 	Whole  bool
+	// Referenced has, by source, the version of the first template that references it, of the rollouts
+	// since all Pods had one template: no Pod has referenced it before. It is 0 if some may have.
+	Referenced map[source.LocalKey]uint64
 	// Trusted is the digest of the marks with which the Pods were checked, so that their data is
 	// known.
 	Trusted digest.Digest

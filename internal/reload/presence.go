@@ -64,9 +64,7 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 // findGone compares the missing sources with the ledger. A source with an entry existed when the
 // entry was written, unless the ledger records its deletion.
 func (f *Facts) findGone(base base, t *tally) {
-	if base.err != nil || onlyWaits(&base.ledger) {
-		f.findDeparted(base, t)
-	}
+	f.findDeparted(base, t)
 	if base.err != nil {
 		return
 	}
@@ -96,17 +94,22 @@ func (f *Facts) sawLeave(key source.LocalKey) bool {
 	return seen && f.referencedIn(&Concern{Source: left.Source, Seen: left.Seen}) <= left.Version
 }
 
-// findDeparted is for sources that existed after the watch began, while no ledger recorded the data of
-// the Pods. They may have the data of these sources, which is recorded in case those are recreated.
+// findDeparted is for sources that existed after the watch began, and whose data no ledger recorded
+// before they were deleted. Pods may have that data, which is recorded in case they are recreated.
+//
+// If a ledger records other sources, the deletion itself is no change. A later template ends what Pods
+// may have then, even if it returned: a reload for the deletion has dropped the entry.
 func (f *Facts) findDeparted(base base, t *tally) {
+	first := base.err != nil || onlyWaits(&base.ledger)
 	for _, c := range f.departed() {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
-		_, waits := base.ledger.Entries[key]
+		_, named := base.ledger.Entries[key]
+		_, aggregated := base.ledger.Aggregates[key.Kind]
 		switch {
-		case base.err == nil && waits, !f.usedUntil(&c, deleted):
+		case named, aggregated, !first && f.Seen.Template > deleted, !f.usedUntil(&c, deleted):
 			continue
-		case f.OnDelete && deleted > f.Seen.Since:
+		case f.OnDelete && first && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)
 			t.changes = append(t.changes, c)
 			continue
@@ -138,15 +141,21 @@ func (t *tally) depart(c *Concern, sum digest.Digest) {
 	t.departedTime = max(t.departedTime, c.Source.DataTime.Unix())
 }
 
-// completed is a ledger that includes the sources deleted before it existed. Pods of a reload start
-// without them.
+// completed is a ledger that includes the sources deleted before it recorded them. Pods of a reload
+// start without them.
 func (t *tally) completed(base base, f *Facts) ledger.Ledger {
 	known := base.ledger
-	if t.departed != nil && len(t.changes) == 0 {
-		if base.err == nil {
-			maps.Copy(t.departed, known.Entries) // those of reloads that wait
+	if t.departed == nil || len(t.changes) > 0 {
+		return known
+	}
+	for key, sum := range known.Entries { // also those of reloads that wait
+		if !key.Keyed() || known.Instance == f.Instance {
+			t.departed[key] = sum
 		}
-		known.Entries, known.Instance, known.DataTime, known.Selecting = t.departed, f.Instance, t.departedTime, f.selecting()
+	}
+	known.Entries, known.Instance, known.DataTime = t.departed, f.Instance, max(f.dataTime(known), t.departedTime)
+	if known.Selecting.IsZero() {
+		known.Selecting = f.selecting() // no entry is there because of a selector
 	}
 	return known
 }

@@ -121,7 +121,8 @@ func (f *Facts) AdoptsSources() map[source.LocalKey]uint64 {
 // beforeAdoption reports whether data last changed before the annotations of the workload selected
 // the source, which no ledger had then.
 func (f *Facts) beforeAdoption(c *Concern) bool {
-	return c.Seen.Content != 0 && c.Seen.Content < max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])
+	latest := c.Seen.latest()
+	return latest != 0 && latest < max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])
 }
 
 // optedInSince returns the earliest time at which the workload was provably opted in for a source,

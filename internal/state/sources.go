@@ -151,6 +151,10 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 		r.seen.Created, r.seen.Departed = known.seen.Created, known.seen.Departed
 	}
 	if !live {
+		if r.AnnotatedIn != 0 && r.AnnotatedIn == known.AnnotatedIn {
+			// A gap in the watch of the data hides no event of the object with the annotations.
+			r.seen.Annotations, r.seen.Matched = known.seen.Annotations, known.seen.Matched
+		}
 		return
 	}
 	r.keys = known.keys
@@ -177,11 +181,11 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	}
 }
 
-// timeless reports whether the API server recorded no time for a change: it only removed keys, or
-// fields are not tracked. Pods that lose an object of a SecretProviderClass report that like any
+// timeless reports whether the API server recorded no time for a change: it only removed keys, without
+// a later time, or fields are not tracked. Pods that lose an object of a SecretProviderClass report that like any
 // other change.
 func timeless(now, before *source.Source) bool {
-	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || now.OnlyLost(before))
+	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || now.OnlyLost(before) && !now.DataTime.After(before.DataTime))
 }
 
 // admits reports whether changed annotations may let a source concern more workloads.

@@ -195,6 +195,12 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(written("a", 8, 50), live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}},
+		"keys were only removed, by a client that gets a time": {
+			func(s *State) {
+				s.PutSource(written("ab", 7, 50), inASnap)
+				s.PutSource(written("a", 8, 60), live)
+			},
+			reload.SourceSeen{Content: 8, Edited: true, Version: 8}},
 		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
@@ -223,6 +229,20 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "one", 11), live)
 			},
 			reload.SourceSeen{Annotations: 9, Matched: 10, Version: 11, Bound: 7}},
+		"its annotations are on another object, and only the watch of its data had a gap": {
+			func(s *State) {
+				s.PutSource(annotatedIn(5, says(configMap("cm", "one", 7), source.Annotations{Ignore: true})), inASnap)
+				s.PutSource(annotatedIn(8, configMap("cm", "one", 8)), live)
+				s.PutSource(annotatedIn(8, configMap("cm", "two", 9)), inASnap)
+			},
+			reload.SourceSeen{Annotations: 8, Version: 9}},
+		"the watch of these annotations had a gap, too": {
+			func(s *State) {
+				s.PutSource(annotatedIn(5, says(configMap("cm", "one", 7), source.Annotations{Ignore: true})), inASnap)
+				s.PutSource(annotatedIn(8, configMap("cm", "one", 8)), live)
+				s.PutSource(annotatedIn(10, configMap("cm", "two", 9)), inASnap)
+			},
+			reload.SourceSeen{Version: 9}},
 		"a label was seen to change, and its content is older than that": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
@@ -248,22 +268,6 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}
 		})
-	}
-}
-
-func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {
-	class := func(letters string, version int) source.Source {
-		src := written(letters, version, int64(version))
-		src.Key.Kind = source.SecretProviderClass
-		return src
-	}
-	s := New(false)
-	s.PutWorkload(deployment("web", "", 1, annotations.DefaultNames().SecretProviderClass, "cm"), inASnap)
-	s.PutSource(class("ab", 7), live)
-	s.PutSource(class("a", 8), live)
-	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	if len(f.Concerns) != 1 || f.Concerns[0].Seen.Timeless {
-		t.Errorf("its reports have a time, got %+v", f.Concerns)
 	}
 }
 
@@ -308,7 +312,7 @@ func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 			s := New(false)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened = nil, false, nil, nil
+			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened, f.Seen.Referenced = nil, false, nil, nil, nil
 			if !reflect.DeepEqual(f.Seen, tc.want) {
 				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
 			}

@@ -51,14 +51,14 @@ func (x *index) dropBundle(key source.Key) {
 }
 
 // follow adds the sources of unions that a workload references since a version, and that no workload
-// has referenced before.
-func (s *State) follow(unions []source.LocalKey, since uint64) {
+// has referenced before. Before are those that this one has referenced.
+func (s *State) follow(unions, before []source.LocalKey, since uint64) {
 	if !s.united {
 		return
 	}
 	for _, key := range unions {
 		u, ok := s.index.union(key)
-		if _, known := s.index.source(key.In("")); !ok || known {
+		if _, known := s.index.source(key.In("")); !ok || known || len(u.users) > 1 || slices.Contains(before, key) {
 			continue
 		}
 		// Its bundles were there before. So it is as if a snapshot had brought it, and not created.

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are
@@ -48,6 +50,7 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, autoReloadAll bool) {
 	switch {
 	case known.revision != w.revision:
+		w.recordReferences(known, version)
 		w.recordTemplate(version)
 	case known.Runs.Resumes(w.Runs):
 		w.seen.Template = version // none of its Pods has read anything before
@@ -58,6 +61,28 @@ func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, au
 	case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
 		w.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
 	}
+}
+
+// recordReferences records which sources no Pod has referenced before the new template. As long as a
+// rollout is not complete, Pods of each of its templates may exist.
+func (w *workloadRecord) recordReferences(known *workloadRecord, version uint64) {
+	since := map[source.LocalKey]uint64{}
+	if complete := known.seen.Whole && len(known.seen.Recent) == 1; !complete {
+		maps.Copy(since, known.seen.Referenced)
+	}
+	note := func(from, to *workloadRecord, version uint64) {
+		for _, ref := range to.References {
+			_, had := from.Reference(ref.Key)
+			if _, noted := since[ref.Key]; !had && !noted {
+				since[ref.Key] = version
+			}
+		}
+	}
+	if known.seen.Whole {
+		note(known, w, version)
+	}
+	note(w, known, 0) // should the reference return, Pods may have had it all the time
+	w.seen.Referenced = since
 }
 
 // recordTemplate records that the pod template changed in a version.

@@ -155,10 +155,12 @@ func (s *State) relink(known, next *workloadRecord) bool {
 		s.index.unlink(known.Key, known.links)
 	}
 	s.index.link(next.Key, next.links)
-	s.follow(next.links.unions, VersionOf(next.ResourceVersion))
+	var before []source.LocalKey
 	if known != nil {
-		s.unfollow(known.links.unions)
+		before = known.links.unions
 	}
+	s.follow(next.links.unions, before, VersionOf(next.ResourceVersion))
+	s.unfollow(before)
 	return true
 }
 

@@ -12,6 +12,18 @@ func classes() []mutation {
 	const sources, evidence = "internal/state/sources.go", "internal/reload/evidence.go"
 	return []mutation{
 		{
+			what: "classes: a gap in the watch of statuses hides since when a class is not ignored",
+			file: sources,
+			from: "		if r.AnnotatedIn != 0 && r.AnnotatedIn == known.AnnotatedIn {", to: "		if false {",
+			in: known, tests: "^TestTheObservedHistoryOfASource$",
+		},
+		{
+			what: "classes: a gap in the watch of a class hides no change of its annotations",
+			file: sources,
+			from: "		if r.AnnotatedIn != 0 && r.AnnotatedIn == known.AnnotatedIn {", to: "		if r.AnnotatedIn != 0 {",
+			in: known, tests: "^TestTheObservedHistoryOfASource$",
+		},
+		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
 			file: turns,
 			from: "next = all.begin(turn{version: version, written: r.Written, in: in, rotated: true})", to: "next = all.begin(turn{version: version, written: r.Written, in: in})",

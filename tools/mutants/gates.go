@@ -23,6 +23,18 @@ func gates() []mutation {
 			in: controller, tests: "^TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged$",
 		},
 		{
+			what: "gate: the ledger does not show that what waits has no time",
+			file: "internal/reload/deferred.go",
+			from: "		if c.Seen.Timeless {", to: "		if c.Seen.Timeless && c.Deleted {",
+			in: core, tests: "^TestARestartForgetsNoRemovedKeyWhoseReloadWaits$",
+		},
+		{
+			what: "gate: what waits without a time is written only with another source",
+			file: "internal/reload/deferred.go",
+			from: "next.DataTime != base.ledger.DataTime || ", to: "",
+			in: core, tests: "^TestARestartForgetsNoRemovedKeyWhoseReloadWaits$",
+		},
+		{
 			what: "gate: Pods that lack the data count as checked while their reload waits",
 			file: shell,
 			from: "outdated.Pods = nil", to: "outdated.Now = facts.Now",

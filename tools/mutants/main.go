@@ -129,7 +129,7 @@ func (t *trial) each(ctx context.Context) (survived int, err error) {
 		if err != nil && (!errors.As(err, &failed) || ctx.Err() != nil) {
 			return fmt.Errorf("%s: %w\n%s", m.what, err, out)
 		}
-		red := err != nil && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) })
+		red := err != nil && bytes.Contains(out, []byte(m.says)) && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) })
 		mu.Lock()
 		defer mu.Unlock()
 		verdict := "red"
@@ -172,7 +172,10 @@ func runTests(ctx context.Context, binary string, m mutation, number string) ([]
 	cmd := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout="+atMost, "-test.run="+m.tests)
 	cmd.Dir = m.in
 	// Always the same histories: whether a mutation is noticed must not depend on luck.
-	cmd.Env = append(os.Environ(), "REROLL_BASE=0", fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)), "REROLL_FAILURES=1", chosen+"="+number)
+	cmd.Env = append(os.Environ(), "REROLL_BASE=0", fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)), chosen+"="+number)
+	if m.says == "" {
+		cmd.Env = append(cmd.Env, "REROLL_FAILURES=1")
+	}
 	return cmd.CombinedOutput()
 }
 

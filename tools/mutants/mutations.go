@@ -11,6 +11,8 @@ type mutation struct {
 	in, tests string
 	// all are the tests within these that must notice it, each of them; none for any.
 	all []string
+	// says is the reason that a test must give; empty for any.
+	says string
 	// histories is how many are drawn, if not the usual number: some ways to break are rarely
 	// noticed.
 	histories int
@@ -26,7 +28,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), byLabels(), keys(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), gateURL(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
+	return append(slices.Concat(drawn(), needless(), orders(), byLabels(), keys(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), shell(), missing(), gates(), windows(), freezes(), certificates(), gateURL(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -198,11 +200,11 @@ func mutations() []mutation {
 		{
 			what: "what pods may have of a source that went before the first ledger is not noted",
 			file: "internal/reload/presence.go",
-			from: "	if t.departed != nil && len(t.changes) == 0 {", to: "	if false {",
+			from: "	if t.departed == nil || len(t.changes) > 0 {", to: "	if t.departed == nil || true {",
 			in: controller, tests: histories,
 		},
 		{
-			what: "what pods may have is not noted either if the first ledger only shows that a reload waits",
+			what: "the deletion of a source is no change if the first ledger only shows that a reload waits",
 			file: "internal/reload/presence.go",
 			from: "base.err != nil || onlyWaits(&base.ledger)", to: "base.err != nil",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
@@ -210,7 +212,7 @@ func mutations() []mutation {
 		{
 			what: "what waits leaves the first ledger that has what pods may have of deleted sources",
 			file: "internal/reload/presence.go",
-			from: "			maps.Copy(t.departed, known.Entries) // those of reloads that wait\n", to: "",
+			from: "			t.departed[key] = sum\n", to: "			_ = sum\n",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
 		},
 		{

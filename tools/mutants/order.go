@@ -1,0 +1,56 @@
+package main
+
+// orders are mutations of what follows from the order in which events were seen.
+func orders() []mutation {
+	const before, references = "^TestDataFromBeforeItsUse$", "^TestSinceWhenPodsMayReferenceASource$"
+	return []mutation{
+		{
+			what: "order: what pods may have of a source that went before a later ledger is not noted",
+			file: "internal/reload/presence.go",
+			from: "!first && f.Seen.Template > deleted,", to: "!first,",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "order: what pods had before a reload for a deletion is noted again",
+			file: "internal/reload/presence.go",
+			from: "!first && f.Seen.Template > deleted,", to: "",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "order: a new reference that is undone and redone may have been there before",
+			file: "internal/reload/compare.go",
+			from: "max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])", to: "f.coveredIn(c)",
+			in: core, tests: before,
+		},
+		{
+			what: "order: a reference that returns is new",
+			file: "internal/state/workload_seen.go",
+			from: "	note(w, known, 0) //", to: "	// note(w, known, 0)",
+			in: known, tests: references,
+		},
+		{
+			what: "order: a reference is new in each template of a rollout",
+			file: "internal/state/workload_seen.go",
+			from: "		maps.Copy(since, known.seen.Referenced)\n", to: "		maps.Copy(since, known.seen.AdoptedSources)\n",
+			in: known, tests: references,
+		},
+		{
+			what: "order: a ledger with a new key never follows one with the lost key",
+			file: "internal/reload/compare.go",
+			from: " || current.Instance == f.Instance && current.TakenOverFrom(ours)", to: "",
+			in: core, tests: "^TestDecide$",
+		},
+		{
+			what: "order: data of a snapshot may be later than the snapshot",
+			file: "internal/reload/unseen_edit.go",
+			from: "	latest := c.Seen.latest()\n", to: "	latest := c.Seen.Content\n",
+			in: core, tests: before,
+		},
+		{
+			what: "order: a union that a workload references already may have had bundles unseen",
+			file: "internal/state/unions.go",
+			from: " || len(u.users) > 1 || slices.Contains(before, key) {", to: " {",
+			in: known, tests: "^TestAUnionThatAWorkloadReferencesAlreadyHasNoUnknownPast$",
+		},
+	}
+}

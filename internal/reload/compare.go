@@ -315,9 +315,11 @@ func (f *Facts) currentVariable(c *Concern) (string, bool) {
 }
 
 // marked is for a workload that another controller rolled before us. Its mark shows which data the
-// Pods have. A mark that does not fit is a change that was missed, if older Pods are still there.
+// Pods have. A mark that does not fit is a change that was missed, if older Pods are still there. One
+// that fits data of a later edit shows that this data was there before, and not that all Pods have it:
+// a rollout for another source leaves the mark as it is.
 func (f *Facts) marked(c *Concern, mark string) finding {
-	if f.fits(c, mark) {
+	if cameBack := c.Seen.Edited && c.Seen.Content > f.rollouts().Template; f.fits(c, mark) && !cameBack {
 		return recorded
 	}
 	switch f.order(c) {

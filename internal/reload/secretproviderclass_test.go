@@ -33,6 +33,7 @@ func TestDecideOnAClass(t *testing.T) {
 	}
 	job := func(f *Facts) { f.Workload.Runs = &workload.Runs{Once: true, Last: at(100)} }
 	cronJob := func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(100)} }
+	rolled := func(f *Facts) { f.Seen.Template = 121 }
 	fresh := map[string]bool{"a": true, "b": true}
 	stale := map[string]bool{"a": true, "b": false}
 	for name, tc := range map[string]struct {
@@ -44,7 +45,7 @@ func TestDecideOnAClass(t *testing.T) {
 		"all have started with it":                         {class(fresh).with(running), Record},
 		"nobody knows of one, which is older":              {class(map[string]bool{"a": true}).with(running), Reload},
 		"nobody knows of any, and they are younger":        {class(nil).pods(2, 126), Record},
-		"somebody rolls it now":                            {class(stale).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
+		"somebody rolls it now":                            {class(stale).with(rolled), Record},
 		"nobody saw it, and it claims to be no newer":      {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},
 		"it was away, and one has had something else":      {class(stale).with(running).with(back), Reload},
 		"it was away, and nobody has had anything else":    {class(fresh).with(running).with(back), Nothing},
@@ -59,7 +60,9 @@ func TestDecideOnAClass(t *testing.T) {
 		"a Job, and its pods have ended":                       {class(fresh).pods(0, 0).with(job), Reload},
 		"a Job, it was away, and nobody has had anything else": {class(fresh).with(running).with(back).with(job), Nothing},
 		"a CronJob, the latest run of which began before it":   {class(fresh).with(cronJob), Reload},
-		"a mark of Reloader that fits":                         {class(stale).with(running).with(byReloaderFor(key, "two")), Record},
+		"a mark of Reloader that fits":                         {class(stale).with(running).with(byReloaderFor(key, "two")).with(rolled), Record},
+		"one that fits data that is back, and one has others":  {class(stale).with(running).with(byReloaderFor(key, "two")), Reload},
+		"one that fits data that is back, which all have":      {class(fresh).with(running).with(byReloaderFor(key, "two")), Record},
 		"one that does not, and a pod has had something else":  {class(stale).with(running).with(byReloaderFor(key, "one")), Reload},
 		"one that does not, and all have started with it":      {class(fresh).with(running).with(byReloaderFor(key, "one")), Record},
 	} {

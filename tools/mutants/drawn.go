@@ -26,7 +26,7 @@ func drawn() []mutation {
 			what: "opted in late: what was seen to change before a workload asked is acted upon",
 			file: "internal/reload/unseen_edit.go",
 			from: "		return f.Seen.Policy\n	}", to: "		return 0\n	}",
-			in: controller, tests: histories,
+			in: core, tests: "^TestDecide$",
 		},
 		{
 			what: "all ways to ask: an expression names nothing",

@@ -81,7 +81,7 @@ func mutations() []mutation {
 			what: "digests under a lost key are compared",
 			file: "internal/reload/compare.go",
 			from: "return base.err == nil && base.ledger.UnderOtherKey(", to: "return kind == 0 && base.ledger.UnderOtherKey(",
-			in: controller, tests: histories,
+			in: core, tests: "^TestOneDigestForManySources$",
 		},
 		{
 			what: "what changed before the installation is acted upon",
@@ -159,7 +159,7 @@ func mutations() []mutation {
 			what: "a content that left and came back was never away",
 			file: "internal/state/sources.go",
 			from: "		s.recordChanged(affected, next, known, live)\n", to: "",
-			in: controller, tests: histories,
+			in: known, tests: "^TestWhenAContentLeft$",
 		},
 		{
 			what: "the ledger of another object is believed",

@@ -38,10 +38,16 @@ func (n *Namespace) Unmark(ctx context.Context, ref Ref) error {
 }
 
 // Undo puts the pod template and the annotations of the revision before the present one back, as
-// kubectl rollout undo does for a Deployment.
+// kubectl rollout undo does for a Deployment. Before Kubernetes has acted upon the present template,
+// that would be the revision before the previous one.
 func (n *Namespace) Undo(ctx context.Context, ref Ref) error {
-	deployment, err := n.Get(ctx, ref)
-	if err != nil {
+	var deployment *unstructured.Unstructured
+	if err := Await(ctx, "Kubernetes to act upon "+ref.String(), func(ctx context.Context) (err error) {
+		if deployment, err = n.Get(ctx, ref); err != nil {
+			return final{err}
+		}
+		return observed(deployment)
+	}); err != nil {
 		return err
 	}
 	sets, err := n.clients.typed.AppsV1().ReplicaSets(n.Name).List(ctx, metav1.ListOptions{})

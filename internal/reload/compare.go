@@ -316,10 +316,10 @@ func (f *Facts) currentVariable(c *Concern) (string, bool) {
 
 // marked is for a workload that another controller rolled before us. Its mark shows which data the
 // Pods have. A mark that does not fit is a change that was missed, if older Pods are still there. One
-// that fits data of a later edit shows that this data was there before, and not that all Pods have it:
-// a rollout for another source leaves the mark as it is.
+// that fits the data of an edit after the template shows that this data is back, and not that all Pods
+// have it: a rollout for another source leaves the mark as it is.
 func (f *Facts) marked(c *Concern, mark string) finding {
-	if cameBack := c.Seen.Edited && c.Seen.Content > f.rollouts().Template; f.fits(c, mark) && !cameBack {
+	if later := c.Seen.Edited && c.Seen.Content > max(f.usedSince(c), f.rollouts().Since); f.fits(c, mark) && !later {
 		return recorded
 	}
 	switch f.order(c) {

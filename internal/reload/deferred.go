@@ -49,7 +49,7 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 
 // timeless is the data time of a ledger which shows that a change has no time, although Pods from before
 // it may be younger than the source seems to be. For a kind with one digest, that is the time of its
-// newest source, see findKind.
+// newest source, see compareKind.
 func (f *Facts) timeless(c *Concern, next *ledger.Ledger) int64 {
 	newest := c.Source.DataTime
 	if _, aggregated := next.Aggregates[c.Source.Key.Kind]; aggregated {

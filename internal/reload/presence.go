@@ -97,8 +97,9 @@ func (f *Facts) sawLeave(key source.LocalKey) bool {
 // findDeparted is for sources that existed after the watch began, and whose data no ledger recorded
 // before they were deleted. Pods may have that data, which is recorded in case they are recreated.
 //
-// If a ledger records other sources, the deletion itself is no change. A later template ends what Pods
-// may have then, even if it returned: a reload for the deletion has dropped the entry.
+// If a ledger records other sources, the deletion itself is no change. A later template or run ends what
+// Pods may have then, even if the template returned: a reload for the deletion has dropped the entry. So
+// may one that a gap in the watch of the workload hides.
 func (f *Facts) findDeparted(base base, t *tally) {
 	first := base.err != nil || onlyWaits(&base.ledger)
 	for _, c := range f.departed() {
@@ -107,7 +108,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		_, named := base.ledger.Entries[key]
 		_, aggregated := base.ledger.Aggregates[key.Kind]
 		switch {
-		case named, aggregated, !first && f.Seen.Template > deleted, !f.usedUntil(&c, deleted):
+		case named, aggregated, !first && (f.rollouts().Template > deleted || f.Seen.Since >= deleted), !f.usedUntil(&c, deleted):
 			continue
 		case f.OnDelete && first && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)
@@ -130,7 +131,8 @@ func (f *Facts) findDeparted(base base, t *tally) {
 // usedUntil reports whether a source concerned the workload when it was deleted, and its Pods did not
 // start without it.
 func (f *Facts) usedUntil(c *Concern, deleted uint64) bool {
-	return f.referencedIn(c) <= deleted && (f.Seen.Template <= deleted || f.Seen.TemplateReverted)
+	seen := f.rollouts()
+	return f.referencedIn(c) <= deleted && (seen.Template <= deleted || seen.TemplateReverted)
 }
 
 func (t *tally) depart(c *Concern, sum digest.Digest) {

@@ -240,6 +240,8 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 		"its ledger shows that a reload waited for it":                   {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }).waited(cmKey), Nothing, none},
 		"it had no entry in a ledger with the data of others":            {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }).waited(secKey).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 60 }), Record, digestOf("one")},
 		"the same, and a reload for the deletion was undone":             {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted, f.Workload.RolledOut = 131, true, true }).waited(secKey).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 60 }).pods(1, 110), Nothing, none},
+		"the same, and the watch of the workload had a gap":              {deleted(edited).with(func(f *Facts) { f.Seen.Since = 135 }).waited(secKey).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 60 }).pods(1, 110), Nothing, none},
+		"the same, and a run has begun since":                            {deleted(edited).with(func(f *Facts) { f.Workload.Runs = &workload.Runs{Since: 131, Last: at(131)} }).waited(secKey).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 60 }), Nothing, none},
 		"another source changed: new pods do without it":                 {deleted(edited).source(source.Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, none},
 	} {
 		t.Run(name, func(t *testing.T) {

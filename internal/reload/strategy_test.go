@@ -164,12 +164,21 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 	edited := func(f *Facts) { // provably, so that it is reloaded unless a mark shows that the pods have it
 		f.Installed, f.Concerns[0].Source.EditedAt = at(1), 40
 	}
+	since := func(policy, template, since uint64) func(*Facts) { // the edit is seen, too
+		return func(f *Facts) {
+			f.Seen.Policy, f.Seen.Template, f.Seen.Since = policy, template, since
+			f.Concerns[0].Seen = SourceSeen{Content: 40, Edited: true, Annotations: 1, Version: 40}
+		}
+	}
 	one, two := hashOf("one"), hashOf("two")
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
 	}{
 		"they agree, and fit":                    {marked(two, two, 0).with(edited), Record},
+		"they fit data that came back":           {marked(two, two, 0).with(since(0, 30, 20)), Reload},
+		"it came back before it was opted in":    {marked(two, two, 0).with(since(50, 30, 20)), Record},
+		"the workload was seen later":            {marked(two, two, 0).with(since(0, 0, 41)), Record},
 		"they agree, and do not fit":             {marked(one, one, 0), Reload},
 		"the variable fits":                      {marked(two, one, 0).with(edited), Reload},
 		"the variable does not fit":              {marked(one, two, 0), Record},

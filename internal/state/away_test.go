@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -106,6 +107,23 @@ func TestARolloutThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
 	f, _ := s.Facts(deployment("web", "", 0).Key)
 	if len(f.Seen.Recent) > maxRecent || f.Seen.Whole {
 		t.Errorf("%d templates are kept, and whole is %t", len(f.Seen.Recent), f.Seen.Whole)
+	}
+}
+
+func TestTemplatesWithManySourcesDoNotFillTheMemory(t *testing.T) {
+	s := New(false)
+	for i := range 30 {
+		w := deployment("web", "cm-"+strconv.Itoa(i), i+1, auto, "true")
+		for n := range 100 {
+			ref := w.References[0]
+			ref.Key.Name = fmt.Sprintf("cm-%d-%d", i, n)
+			w.References = append(w.References, ref)
+		}
+		s.PutWorkload(w, live)
+	}
+	f, _ := s.Facts(deployment("web", "", 0).Key)
+	if len(f.Seen.Referenced) > maxReferenced || f.Seen.Whole || !f.Seen.TemplateReverted {
+		t.Errorf("%d sources are kept, and whole is %t: Pods have to be listed", len(f.Seen.Referenced), f.Seen.Whole)
 	}
 }
 

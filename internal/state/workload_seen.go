@@ -12,6 +12,9 @@ import (
 // listed.
 const maxRecent = 128
 
+// maxReferenced bounds the sources of the templates of such a workload in the same way.
+const maxReferenced = 1024
+
 // recordEvent records what an event shows about the templates of a workload, and about who may have
 // read what. Known is nil for an object that was not known.
 func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live, autoReloadAll bool) {
@@ -41,7 +44,7 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 		w.seen.Recent, w.seen.Whole = []digest.Digest{w.revision}, true
 	case w.Unobserved && known != nil && !live:
 		// Otherwise the rollout would never count as completed again.
-		w.seen.Recent, w.seen.Whole = known.seen.Recent, known.seen.Whole
+		w.seen.Recent, w.seen.Whole, w.seen.Referenced = known.seen.Recent, known.seen.Whole, known.seen.Referenced
 		w.mayHave(w.revision)
 	}
 }
@@ -80,8 +83,11 @@ func (w *workloadRecord) recordReferences(known *workloadRecord, version uint64)
 	}
 	if known.seen.Whole {
 		note(known, w, version)
+		note(w, known, 0) // should the reference return, Pods may have had it all the time
 	}
-	note(w, known, 0) // should the reference return, Pods may have had it all the time
+	if len(since) > maxReferenced {
+		since, w.seen.Recent, w.seen.Whole = nil, nil, false
+	}
 	w.seen.Referenced = since
 }
 

@@ -7,13 +7,31 @@ func orders() []mutation {
 		{
 			what: "order: what pods may have of a source that went before a later ledger is not noted",
 			file: "internal/reload/presence.go",
-			from: "!first && f.Seen.Template > deleted,", to: "!first,",
+			from: "!first && (f.rollouts().Template > deleted || f.Seen.Since >= deleted),", to: "!first,",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "order: data that Pods may have is noted again after a gap in the watch of the workload",
+			file: "internal/reload/presence.go",
+			from: " || f.Seen.Since >= deleted", to: "",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "order: a mark that fits is compared with Pods although the workload was opted in later",
+			file: "internal/reload/compare.go",
+			from: "c.Seen.Content > max(f.usedSince(c), f.rollouts().Since)", to: "c.Seen.Content > f.rollouts().Template",
+			in: core, tests: "^TestOfTwoMarksTheLaterOneCounts$",
+		},
+		{
+			what: "order: a mark that fits hides that data came back",
+			file: "internal/reload/compare.go",
+			from: "f.fits(c, mark) && !later {", to: "f.fits(c, mark) && (!later || true) {",
+			in: core, tests: "^TestOfTwoMarksTheLaterOneCounts$",
 		},
 		{
 			what: "order: what pods had before a reload for a deletion is noted again",
 			file: "internal/reload/presence.go",
-			from: "!first && f.Seen.Template > deleted,", to: "",
+			from: "!first && (f.rollouts().Template > deleted || f.Seen.Since >= deleted),", to: "",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
 		},
 		{

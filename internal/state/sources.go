@@ -182,8 +182,8 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 }
 
 // timeless reports whether the API server recorded no time for a change: it only removed keys, without
-// a later time, or fields are not tracked. Pods that lose an object of a SecretProviderClass report that like any
-// other change.
+// a later time, or fields are not tracked. Pods that lose an object of a SecretProviderClass report
+// that like any other change.
 func timeless(now, before *source.Source) bool {
 	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || now.OnlyLost(before) && !now.DataTime.After(before.DataTime))
 }

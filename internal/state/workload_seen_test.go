@@ -45,7 +45,7 @@ func TestSinceWhenPodsMayReferenceASource(t *testing.T) {
 
 func TestPodsThatLoseAnObjectReportWhen(t *testing.T) {
 	class := func(letters string, version int) source.Source {
-		src := written(letters, version, int64(version))
+		src := written(letters, version, 7) // within one second
 		src.Key.Kind = source.SecretProviderClass
 		return src
 	}

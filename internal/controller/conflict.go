@@ -7,7 +7,8 @@ import (
 )
 
 // A write that conflicts with one of another client is no failure: the workload is decided again
-// when the watch brings the newer version. Without one, it is retried, and at last it is a failure.
+// when the watch brings the newer version. If none arrives, the write is retried. After a few
+// conflicts in a row, it counts as a failure.
 
 // errOtherVersion means that a test in a JSON patch failed, or that the result was invalid: the API
 // server answers both in the same way.
@@ -31,8 +32,8 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 	}
 }
 
-// endConflict reports whether a write to a workload had a conflict, of which an event now shows the
-// other version.
+// endConflict is called when an event shows a newer version of a workload. It reports whether a write
+// had conflicted.
 func (c *Controller) endConflict(key workload.Key) (had bool) {
 	c.with(key, func(r *record) { had, r.conflicted = r.conflicted, false })
 	return had

@@ -167,8 +167,8 @@ func (f *Facts) weighEvidence(c *Concern, base base) finding {
 }
 
 // noteTimeless records whether other data than the ledger has were written at an unknown time. The
-// API server records no time for an update that only removes keys, so such data claim to be no
-// newer than the ledger. If not all keys count, these may be other keys than before, so only a
+// API server mostly records no time for an update that only removes keys, so such data claim to be
+// no newer than the ledger. If not all keys count, these may be other keys than before, so only a
 // missing key shows that, and its time may be that of another key. Without field managers, it shows
 // only when the source was created. A union may have lost a bundle at any time.
 func (f *Facts) noteTimeless(c *Concern, base base) {

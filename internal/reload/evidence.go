@@ -22,7 +22,7 @@ type SourceSeen struct {
 	Content uint64
 	// Edited reports whether the watch has shown a change of the data, and not only its creation.
 	Edited bool
-	// Timeless reports whether the API server recorded no time for that change, because it only
+	// Timeless reports whether the API server recorded no time for that change: mostly, it only
 	// removed keys.
 	Timeless bool
 	// Created is the version in which the source was created.

@@ -83,8 +83,8 @@ func (f *Facts) earlierKeys(c *Concern) []*source.Keys {
 	return all
 }
 
-// AllCurrent reports whether all sources of a kind have the data of which a ledger has one digest, in
-// any form.
+// AllCurrent reports whether a ledger's one digest for all sources of a kind is that of their present
+// data, in any form.
 func (f *Facts) AllCurrent(kind source.Kind, all ledger.Total) bool {
 	return ledger.Aggregate(kind, entriesOf(f.Concerns)) == all.Digest || f.formOfAll(kind, f.Concerns, all.Digest) != otherData
 }

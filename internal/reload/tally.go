@@ -15,8 +15,8 @@ type tally struct {
 	unproven                              []source.Key
 	// gone are the deleted sources without which the Pods run, or will run.
 	gone []source.LocalKey
-	// departed are the digests that Pods have of sources that were deleted before there was a
-	// ledger, and departedTime is their newest data time.
+	// departed are the digests that Pods have of sources that were deleted before a ledger recorded
+	// them, and departedTime is their newest data time.
 	departed     map[source.LocalKey]digest.Digest
 	departedTime int64
 	// noted reports whether the deletions in the ledger have to be updated.

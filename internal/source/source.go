@@ -97,8 +97,8 @@ type Source struct {
 	Mistakes []annotations.Mistake
 }
 
-// OnlyLost reports whether the data only lacks keys of the earlier data. The API server records no
-// time for that.
+// OnlyLost reports whether the data only lacks keys of the earlier data. The API server records
+// no time for that, unless its writer gets one, as with server-side apply.
 func (s *Source) OnlyLost(before *Source) bool {
 	if len(s.Keys) >= len(before.Keys) {
 		return false

@@ -86,13 +86,21 @@ func build(ctx context.Context, folder string, all []mutation) (*trial, error) {
 			continue
 		}
 		binary := filepath.Join(folder, fmt.Sprintf("%d.test", len(t.tests)))
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+made.overlay, "-o", binary, m.in)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build the tests of %s: %w\n%s", m.in, err, out)
+		if err := compile(ctx, made.overlay, binary, m.in); err != nil {
+			return nil, err
 		}
 		t.tests[m.in] = binary
 	}
 	return t, nil
+}
+
+// compile builds the tests of a package. Its error is not that of a test that is red.
+func compile(ctx context.Context, overlay, binary, in string) error {
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, in).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the tests of %s: %v\n%s", in, err, out) //nolint:errorlint // see above
+	}
+	return nil
 }
 
 // unbroken checks that all tests are green without a mutation. Otherwise each mutation seems to be
@@ -153,8 +161,8 @@ func (t *trial) tryOne(ctx context.Context, i int) ([]byte, error) {
 		return nil, err
 	}
 	binary := filepath.Join(filepath.Dir(overlay), "alone.test")
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, m.in).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("does not compile: %w\n%s", errors.New(err.Error()), out)
+	if err := compile(ctx, overlay, binary, m.in); err != nil {
+		return nil, err
 	}
 	return runTests(ctx, binary, m, "")
 }
@@ -225,7 +233,13 @@ func (m mutation) overlay(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
+	return writeOverlay(folder, map[string]string{original: mutated})
+}
+
+// writeOverlay writes the file that tells the go command which files to use in the place of others,
+// and returns its path.
+func writeOverlay(folder string, replace map[string]string) (string, error) {
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", err
 	}

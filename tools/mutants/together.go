@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -33,7 +32,7 @@ type together struct {
 
 // buildTogether writes what is built.
 func buildTogether(folder string, all []mutation) (together, error) {
-	to := together{folder: folder, overlay: filepath.Join(folder, "overlay.json")}
+	to := together{folder: folder}
 	byFile := map[string][]int{}
 	for i, m := range all {
 		byFile[m.file] = append(byFile[m.file], i)
@@ -69,11 +68,9 @@ func buildTogether(folder string, all []mutation) (together, error) {
 		}
 	}
 	slices.Sort(to.alone)
-	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	if err != nil {
-		return together{}, err
-	}
-	return to, os.WriteFile(to.overlay, text, 0o600)
+	var err error
+	to.overlay, err = writeOverlay(folder, replace)
+	return to, err
 }
 
 // withAll returns the code of a file with all mutations of its functions, its package, and the
@@ -125,7 +122,7 @@ func (s source) at(pos token.Pos) int { return s.set.Position(pos).Offset }
 
 func (s source) text(n ast.Node) string { return string(s.code[s.at(n.Pos()):s.at(n.End())]) }
 
-// canCopy reports whether a declaration is a function of which a part of the body can be replaced.
+// canCopy reports whether a declaration is a function whose body contains a part that can be replaced.
 func (s source) canCopy(d ast.Decl, from, to int) bool {
 	f, ok := d.(*ast.FuncDecl)
 	return ok && f.Body != nil && f.Type.TypeParams == nil && f.Name.Name != "init" &&

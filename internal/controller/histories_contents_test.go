@@ -48,7 +48,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	if !c.date.IsZero() && (first || content != s.content) {
 		s.written = append(s.written, c.date)
 	}
-	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown)})
+	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown), len(e.Object.GetManagedFields()) == 0})
 	if !first && content != s.content {
 		o.h.count("changes")
 		s.changes = append(s.changes, c)

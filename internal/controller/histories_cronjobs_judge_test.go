@@ -66,8 +66,8 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		}
 	}
 	for src, ch := range latest {
-		shown := o.sources[src].dateAt(l.known[src])
-		timeless := ch.timeless(shown)
+		dated := o.sources[src].datedAt(l.known[src])
+		shown, timeless := dated.date, dated.untracked || ch.timeless(dated.date)
 		soon := !c.shownBegun(last, l.at).After(shown.Add(startLag + clockSkew))
 		switch {
 		case ch.version == 0:

@@ -81,12 +81,12 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 	switch {
 	case !ok:
 		return f.unrecorded(c, base)
+	case digest.IsZero():
+		return f.delayed(c, base) // with whichever key
 	case f.underLostKey(c.Source.Key.Local(), base):
 		return f.underOtherKey(c, base)
 	case digest == c.Digest():
 		return f.sameData(c, base)
-	case digest.IsZero():
-		return f.delayed(c, base)
 	}
 	if form := f.formOf(c, digest); form != otherData {
 		return f.otherwiseCounted(c, base, form)
@@ -266,9 +266,12 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 }
 
 // usedSince is the version since which a source concerns the workload and its Pods, as far as a watch
-// has shown it.
+// has shown it. Pods may read a source that annotations name without a reference to it.
 func (f *Facts) usedSince(c *Concern) uint64 {
-	if f.Seen.TemplateReverted {
+	switch {
+	case f.Seen.TemplateReverted && c.Verdict.Rule.WithoutReference():
+		return f.coveredIn(c)
+	case f.Seen.TemplateReverted:
 		return max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)

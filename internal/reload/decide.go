@@ -309,10 +309,10 @@ func (f *Facts) compareKind(kind source.Kind, base base, t *tally) {
 	}
 	for i, c := range concerns {
 		switch {
+		case i == waits:
+			t.add(&c, f.delayed(&c, base)) // with whichever key
 		case otherKey(kind, base, f):
 			t.add(&c, f.underOtherKey(&c, base))
-		case i == waits:
-			t.add(&c, f.delayed(&c, base))
 		case same:
 			t.add(&c, f.sameData(&c, base))
 		case form != otherData:

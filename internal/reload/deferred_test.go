@@ -98,3 +98,26 @@ func TestARestartForgetsNoRemovedKeyWhoseReloadWaits(t *testing.T) {
 		})
 	}
 }
+
+// An edit of a Secret waits for its reload. Then the controller restarts, and its digest key is lost. All
+// Pods are from before the edit, but the ledger claims to be from after it, because keys were removed, too.
+func TestALostKeyForgetsNoReloadThatWaits(t *testing.T) {
+	for name, when := range map[string]*situation{
+		"the ledger has an entry for it": web().source(source.Secret, "sec", "two", 10, 120, SourceSeen{Version: 120}).ledger(func(l *ledger.Ledger) {
+			l.Entries, l.DataTime = map[source.LocalKey]digest.Digest{secKey: {}}, 120
+		}),
+		"it has one digest for all Secrets": crowded(source.Secret, instance, 600).seventh("two", SourceSeen{Version: 150}).ledgerOf(func(l *ledger.Ledger) {
+			all := l.Aggregates[source.Secret]
+			all.Digest = digest.Digest{}
+			l.Aggregates[source.Secret], l.DataTime = all, 150
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := when.pods(1, 110).f
+			f.Instance = "key-2"
+			if d := Decide(f); d.Action != Reload {
+				t.Errorf("decided to %s (%s), want reload", d.Action, d.Why)
+			}
+		})
+	}
+}

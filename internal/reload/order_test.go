@@ -3,6 +3,7 @@ package reload
 import (
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -16,6 +17,8 @@ func TestDataFromBeforeItsUse(t *testing.T) {
 			f.Seen.Referenced = map[source.LocalKey]uint64{secKey: referenced}
 		})
 	}
+	// Annotations name it, so Pods may have read it without a reference.
+	named := func(f *Facts) { f.Concerns[1].Verdict.Rule = policy.RuleNamed }
 	// A snapshot brings other data than the first ledger has, in version 120.
 	adopted := func(version uint64) *situation {
 		return web().ledger(nil).cm("two", 120).pods(1, 110).with(func(f *Facts) { f.Seen.Adopted = version })
@@ -27,6 +30,7 @@ func TestDataFromBeforeItsUse(t *testing.T) {
 		"a new reference is undone and redone, and no Pod had it before the change": {redone(120), Record},
 		"a new reference is undone and redone, and Pods had it before the change":   {redone(105), Reload},
 		"a reference is undone and redone, and Pods may have had it all the time":   {redone(0), Reload},
+		"the same as the first, and annotations named the source all the time":      {redone(120).with(named), Reload},
 		"the workload asked for it later":                                           {adopted(121), Record},
 		"the workload asked for it before":                                          {adopted(119), Reload},
 	} {

@@ -89,8 +89,10 @@ func Shortened(value string) string {
 // SearchesForNothing reports whether search has no effect, because the references that it could
 // find are opted in anyway.
 func (w Written) SearchesForNothing(own Written, names Names) bool {
-	auto, err := strconv.ParseBool(w.Values[names.Auto])
-	if err != nil || !auto || w.Values[names.Search] != "true" {
+	if w.Values[names.Search] != "true" {
+		return false
+	}
+	if auto, err := strconv.ParseBool(w.Values[names.Auto]); err != nil || !auto {
 		return false
 	}
 	return !w.InTemplate || slices.ContainsFunc(names.ofKinds(), func(keys KindNames) bool {

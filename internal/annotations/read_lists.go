@@ -34,6 +34,9 @@ type Refusal struct{ Entry, Why string }
 // ReadList parses a list of named sources. It is nil if it has no valid entry. Foreign reports whether
 // the list may name sources of other namespaces.
 func ReadList(value string, names *Names, foreign bool) (*NameList, []Refusal) {
+	if value == "" {
+		return nil, nil // nearly all lists of nearly all workloads, at each of their events
+	}
 	list := &NameList{Text: value}
 	reader := listReader{foreign: foreign}
 	refused := readNames(value, names, list.has, func(text string) error {
@@ -52,6 +55,9 @@ func ReadList(value string, names *Names, foreign bool) (*NameList, []Refusal) {
 // ReadSet parses a list of excluded sources. It is nil if it has no valid entry. Entries are
 // compared as names: an expression is refused, because it would silently exclude nothing.
 func ReadSet(value string, names *Names, valid func(string) bool) (*NameSet, []Refusal) {
+	if value == "" {
+		return nil, nil
+	}
 	set := &NameSet{Text: value}
 	refused := readNames(value, names, set.Has, func(name string) error {
 		if !valid(name) {

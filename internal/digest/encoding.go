@@ -67,8 +67,13 @@ func (e *Encoder) stream(s string) {
 // are made for each workload that the watch reports.
 type Brief []byte
 
+// usualBrief is the room for nearly all of them.
+const usualBrief = 192
+
 // Beginning is the prefix of an encoding for one purpose.
-func Beginning(purpose byte) Brief { return Brief{'r', 'e', 'r', 'o', 'l', 'l', Format, purpose} }
+func Beginning(purpose byte) Brief {
+	return append(make(Brief, 0, usualBrief), 'r', 'e', 'r', 'o', 'l', 'l', Format, purpose)
+}
 
 func (b Brief) number(n int) Brief {
 	return binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // a length

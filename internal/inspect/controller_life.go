@@ -98,7 +98,7 @@ func listen(ctx context.Context, client clientset.Interface, namespace, deployme
 	held, err := client.Leases(namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		if workload.WrittenByOthers(held.ManagedFields, "f:renewTime") {
+		if workload.WrittenByOthers(held.ManagedFields, "renewTime") {
 			// Reloader uses a Lease of the same name, for example after a migration back.
 			return sign{Silent: true}
 		}

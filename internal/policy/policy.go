@@ -252,7 +252,7 @@ func (p Policy) SearchesForNothingIfAll() bool {
 	return searches
 }
 
-func (p Policy) of(kind source.Kind) kindPolicy {
+func (p *Policy) of(kind source.Kind) kindPolicy {
 	if !kind.Known() {
 		// An unknown kind concerns no workload, even if all are opted in.
 		return kindPolicy{auto: off}

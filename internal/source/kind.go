@@ -22,7 +22,6 @@ const (
 
 // sourceTraits are the differences between the kinds of source, except for how an object is read.
 type sourceTraits struct {
-	kind Kind
 	// name is the kind in manifests, apiVersion the apiVersion of its objects, and resource their
 	// plural.
 	name, apiVersion, resource string
@@ -37,43 +36,42 @@ type sourceTraits struct {
 	keys func(*annotations.Names) annotations.KindNames
 }
 
-// sourceTable is the list of all kinds.
-func sourceTable() [KindCount]sourceTraits {
-	return [...]sourceTraits{
-		{
-			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1", resource: "configmaps",
-			keys: (*annotations.Names).OfConfigMap,
-		},
-		{
-			kind: Secret, name: "Secret", apiVersion: "v1", resource: "secrets", keyed: true,
-			keys: (*annotations.Names).OfSecret,
-		},
-		{
-			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", resource: "secretproviderclasses", reported: true,
-			keys: (*annotations.Names).OfProviderClass,
-		},
-		{
-			kind: ClusterTrustBundle, name: "ClusterTrustBundle", apiVersion: "certificates.k8s.io/v1", resource: "clustertrustbundles", cluster: true,
-			keys: (*annotations.Names).OfTrustBundle,
-		},
-	}
+// sourceTable has a row for each kind, in their order.
+//
+//nolint:gochecknoglobals // a constant: each event of a workload asks for the traits of kinds dozens of times
+var sourceTable = [KindCount]sourceTraits{
+	{
+		name: "ConfigMap", apiVersion: "v1", resource: "configmaps",
+		keys: (*annotations.Names).OfConfigMap,
+	},
+	{
+		name: "Secret", apiVersion: "v1", resource: "secrets", keyed: true,
+		keys: (*annotations.Names).OfSecret,
+	},
+	{
+		name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", resource: "secretproviderclasses", reported: true,
+		keys: (*annotations.Names).OfProviderClass,
+	},
+	{
+		name: "ClusterTrustBundle", apiVersion: "certificates.k8s.io/v1", resource: "clustertrustbundles", cluster: true,
+		keys: (*annotations.Names).OfTrustBundle,
+	},
 }
 
-// traits returns the row of a kind, and false for an unknown kind.
-func (k Kind) traits() (sourceTraits, bool) {
-	table := sourceTable()
-	if k < 1 || int(k) > len(table) {
-		return sourceTraits{}, false
+// traits returns the row of a kind, and one without anything for an unknown kind.
+func (k Kind) traits() *sourceTraits {
+	if !k.Known() {
+		return &sourceTraits{}
 	}
-	return table[k-1], true
+	return &sourceTable[k-1]
 }
 
 // Kinds are all kinds, in the order of the table. It is an array to avoid an allocation for each
 // decision.
 func Kinds() [KindCount]Kind {
 	var kinds [KindCount]Kind
-	for i, t := range sourceTable() {
-		kinds[i] = t.kind
+	for i := range kinds {
+		kinds[i] = Kind(i + 1) //nolint:gosec // a few
 	}
 	return kinds
 }
@@ -83,31 +81,28 @@ func (k Kind) Known() bool { return k >= 1 && int(k) <= KindCount }
 
 // Keys are the annotations for it; none for an unknown kind.
 func (k Kind) Keys(names *annotations.Names) annotations.KindNames {
-	t, ok := k.traits()
-	if !ok {
+	if !k.Known() {
 		return annotations.KindNames{}
 	}
-	return t.keys(names)
+	return k.traits().keys(names)
 }
 
 // String returns the name of the kind as manifests spell it.
 func (k Kind) String() string {
-	if t, ok := k.traits(); ok {
-		return t.name
+	if k.Known() {
+		return k.traits().name
 	}
 	return fmt.Sprintf("SourceKind(%d)", uint8(k))
 }
 
 // APIVersion is the apiVersion of the objects, for references to one.
 func (k Kind) APIVersion() string {
-	t, _ := k.traits()
-	return t.apiVersion
+	return k.traits().apiVersion
 }
 
 // Resource is the plural of the objects.
 func (k Kind) Resource() string {
-	t, _ := k.traits()
-	return t.resource
+	return k.traits().resource
 }
 
 // Type returns the spelling used in marks, events and alerts.
@@ -117,15 +112,13 @@ func (k Kind) Type() string {
 
 // Keyed reports whether digests of the kind are made with the digest.Key.
 func (k Kind) Keyed() bool {
-	t, _ := k.traits()
-	return t.keyed
+	return k.traits().keyed
 }
 
 // ClusterScoped reports whether the objects of the kind are in no namespace, so that workloads of
 // every namespace may use them.
 func (k Kind) ClusterScoped() bool {
-	t, _ := k.traits()
-	return t.cluster
+	return k.traits().cluster
 }
 
 // HasKeys reports whether such sources have keys that Pods can use one by one.
@@ -133,6 +126,5 @@ func (k Kind) HasKeys() bool { return k == ConfigMap || k == Secret }
 
 // Reported reports whether the data of such sources is in reports of Pods.
 func (k Kind) Reported() bool {
-	t, _ := k.traits()
-	return t.reported
+	return k.traits().reported
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 	"unique"
 
@@ -16,7 +15,7 @@ import (
 func LastWrite(meta *metav1.ObjectMeta, field string) (newest time.Time) {
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
-		if entry.Time != nil && entry.Time.After(newest) && ownsField(entry.FieldsV1, field) {
+		if entry.Time != nil && entry.Time.After(newest) && OwnsField(entry.FieldsV1, field) {
 			newest = entry.Time.Time
 		}
 	}
@@ -62,9 +61,20 @@ func dataTimes(meta *metav1.ObjectMeta, fields dataFields) (written time.Time, w
 // it, because few programs write sources.
 func managerNamed(name string) string { return unique.Make(name).Value() }
 
-// ownsField reports whether a field of that name is among the fields of a manager, wherever it is.
-func ownsField(fields *metav1.FieldsV1, name string) bool {
-	return fields != nil && strings.Contains(fields.GetRawString(), `"f:`+name+`"`)
+// OwnsField reports whether a field of that name is among the fields of a manager, wherever it is. It
+// copies nothing, because each event of a workload asks for several fields.
+func OwnsField(fields *metav1.FieldsV1, name string) bool {
+	for rest := fields.GetRawBytes(); ; {
+		i := bytes.Index(rest, []byte(name))
+		if i < 0 {
+			return false
+		}
+		before, after := rest[:i], rest[i+len(name):]
+		if bytes.HasSuffix(before, []byte(`"f:`)) && bytes.HasPrefix(after, []byte(`"`)) {
+			return true
+		}
+		rest = after
+	}
 }
 
 // ownsData reports whether a manager owns data, and whether it owns only data. A manager has one

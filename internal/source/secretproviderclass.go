@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -37,7 +36,7 @@ const writtenWithCreation = time.Second
 
 // OwnsReport reports whether managed fields contain the reported versions.
 func OwnsReport(fields *metav1.FieldsV1) bool {
-	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:objects"`))
+	return OwnsField(fields, "objects")
 }
 
 // rewritten reports whether the Pod was given other versions than it started with.

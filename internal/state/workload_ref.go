@@ -96,6 +96,14 @@ func (s *State) Complete(w workload.Workload) workload.Workload {
 }
 
 func (s *State) complete(w workload.Workload) workload.Workload {
+	if len(s.templateOwners[w.Key]) > 0 {
+		w = s.withTemplateUsers(w)
+	}
+	w.Policy = w.Policy.Under(s.defaults[w.Key.Namespace].Policy)
+	return w
+}
+
+func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
 	// The first by name comes last, so that its progress takes precedence.
 	rests := true
 	var users []policy.TemplateUser
@@ -116,7 +124,7 @@ func (s *State) complete(w workload.Workload) workload.Workload {
 			rests = user.RolledOut && observed
 		}
 	}
-	w.Policy = w.Policy.WithTemplateUsers(users).Under(s.defaults[w.Key.Namespace].Policy)
+	w.Policy = w.Policy.WithTemplateUsers(users)
 	return w
 }
 

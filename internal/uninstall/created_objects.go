@@ -30,9 +30,9 @@ type created struct {
 // allCreated ends with the ConfigMap: by it, a run that was interrupted finds the others again.
 func allCreated() []created {
 	return []created{
-		{coordinationv1.SchemeGroupVersion.WithResource("leases"), "Lease", lease.Name, "f:renewTime"},
+		{coordinationv1.SchemeGroupVersion.WithResource("leases"), "Lease", lease.Name, "renewTime"},
 		{corev1.SchemeGroupVersion.WithResource("secrets"), "Secret", controller.DigestKeyName, ""},
-		{corev1.SchemeGroupVersion.WithResource("configmaps"), "ConfigMap", metainfo.Name, "f:reloaderOptions"},
+		{corev1.SchemeGroupVersion.WithResource("configmaps"), "ConfigMap", metainfo.Name, "reloaderOptions"},
 	}
 }
 

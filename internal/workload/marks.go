@@ -1,9 +1,9 @@
 package workload
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,12 +54,12 @@ type Marking struct {
 // as theirs.
 const FieldManager = "reroll"
 
-// WrittenByOthers reports whether other field managers own a field, such as f:renewTime, and Reroll
+// WrittenByOthers reports whether other field managers own a field, such as renewTime, and Reroll
 // does not.
 func WrittenByOthers(managed []metav1.ManagedFieldsEntry, field string) bool {
 	others := false
 	for i := range managed {
-		if fields := managed[i].FieldsV1; fields == nil || !strings.Contains(fields.GetRawString(), strconv.Quote(field)) {
+		if !source.OwnsField(managed[i].FieldsV1, field) {
 			continue
 		}
 		if managed[i].Manager == FieldManager {
@@ -140,7 +140,7 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (w
 		if f.Manager == FieldManager || f.FieldsV1 == nil {
 			continue
 		}
-		for _, mark := range marksIn(f.FieldsV1.GetRawString(), names) {
+		for _, mark := range marksIn(f.FieldsV1, names) {
 			if writers == nil {
 				writers, appliers = map[string]string{}, map[string]string{}
 			}
@@ -170,31 +170,28 @@ func byReloader(fields []metav1.ManagedFieldsEntry, names annotations.Names) tim
 		if f.Manager != ReloaderManager || f.FieldsV1 == nil || f.Time == nil || !f.Time.After(last) {
 			continue
 		}
-		if len(marksIn(f.FieldsV1.GetRawString(), names)) > 0 {
+		if len(marksIn(f.FieldsV1, names)) > 0 {
 			last = f.Time.Time
 		}
 	}
 	return last
 }
 
-func marksIn(raw string, names annotations.Names) []string {
+func marksIn(fields *metav1.FieldsV1, names annotations.Names) []string {
 	var found []string
 	const before, after = `\"name\":\"`, `\"`
-	for rest := raw; ; {
-		i := strings.Index(rest, before+envPrefix)
+	for rest := fields.GetRawBytes(); ; {
+		i := bytes.Index(rest, []byte(before+envPrefix))
 		if i < 0 {
 			break
 		}
-		variable, more, _ := strings.Cut(rest[i+len(before):], after)
-		found = append(found, variable)
+		variable, more, _ := bytes.Cut(rest[i+len(before):], []byte(after))
+		found = append(found, string(variable))
 		rest = more
 	}
-	if strings.Contains(raw, `"f:`+RestartField+`"`) {
-		found = append(found, RestartField)
-	}
-	for _, annotation := range []string{names.LastReloadedFrom, annotations.Rolled} {
-		if strings.Contains(raw, `"f:`+annotation+`"`) {
-			found = append(found, annotation)
+	for _, field := range []string{RestartField, names.LastReloadedFrom, annotations.Rolled} {
+		if source.OwnsField(fields, field) {
+			found = append(found, field)
 		}
 	}
 	return found

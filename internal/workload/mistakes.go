@@ -46,6 +46,7 @@ func ownNamespace(p *policy.Policy, namespace string, names annotations.Names) [
 	for _, key := range p.Foreign() {
 		in, name, _ := annotations.SplitForeign(key.Name)
 		if in == namespace {
+			names := names // the copy of those without such a mistake stays on the stack
 			found = append(found, annotations.Mistake{Annotation: key.Kind.Keys(&names).Named, Value: key.Name, Message: fmt.Sprintf("names nothing; in its own namespace, write %q", name)})
 		}
 	}

@@ -225,15 +225,22 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 // marks start the same Pods.
 func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) digest.Digest {
 	plain := *template
-	plain.Annotations = maps.Clone(template.Annotations)
-	delete(plain.Annotations, annotations.Rolled)
-	delete(plain.Annotations, names.LastReloadedFrom)
-	plain.Spec.Containers = slices.Clone(template.Spec.Containers)
-	for i := range plain.Spec.Containers {
-		container := &plain.Spec.Containers[i]
-		if slices.ContainsFunc(container.Env, isMark) {
-			container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
+	for _, mark := range []string{annotations.Rolled, names.LastReloadedFrom} {
+		if _, marked := plain.Annotations[mark]; marked {
+			plain.Annotations = maps.Clone(plain.Annotations)
+			delete(plain.Annotations, mark)
 		}
+	}
+	cloned := false
+	for i := range plain.Spec.Containers {
+		if !slices.ContainsFunc(plain.Spec.Containers[i].Env, isMark) {
+			continue
+		}
+		if !cloned {
+			plain.Spec.Containers, cloned = slices.Clone(plain.Spec.Containers), true
+		}
+		container := &plain.Spec.Containers[i]
+		container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
 	}
 	// As the API server stores it: maps are sorted, and it takes a third of the time of JSON.
 	size := plain.Size()

@@ -71,7 +71,7 @@ func (k Kind) traits() *sourceTraits {
 func Kinds() [KindCount]Kind {
 	var kinds [KindCount]Kind
 	for i := range kinds {
-		kinds[i] = Kind(i + 1) //nolint:gosec // a few
+		kinds[i] = Kind(i + 1)
 	}
 	return kinds
 }

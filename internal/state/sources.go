@@ -186,7 +186,7 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 // gap hides, the last may be the one without a time. Pods that lose an object of a
 // SecretProviderClass report that like any other change.
 func timeless(now, before *source.Source, live bool) bool {
-	removed := now.OnlyLost(before) && !(live && now.DataTime.After(before.DataTime))
+	removed := now.OnlyLost(before) && (!live || !now.DataTime.After(before.DataTime))
 	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || removed)
 }
 

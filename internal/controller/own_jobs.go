@@ -20,6 +20,8 @@ type ownJobs struct {
 	mu sync.Mutex
 	// runs are the Jobs created from CronJobs, by CronJob and by name.
 	runs map[workload.Key]map[string]kinds.OwnRun
+	// departed is the newest version of which the watch has shown which of them are deleted.
+	departed uint64
 	// recreated are the Jobs that are being recreated.
 	recreated map[workload.Key]*recreation
 	// stuck are Jobs that wait for an action of their user.
@@ -185,6 +187,18 @@ func (o *ownJobs) putRun(r kinds.OwnRun) kinds.OwnRun {
 	return r
 }
 
+// putAnswer stores a run as the response to a write of ours shows it. The watch may have shown its
+// deletion before, which it would not repeat, and then the workload would wait for its end for ever.
+func (o *ownJobs) putAnswer(r kinds.OwnRun, version uint64) kinds.OwnRun {
+	o.mu.Lock()
+	gone := o.runs[r.Of][r.Name].UID != r.UID && 0 < version && version < o.departed
+	o.mu.Unlock()
+	if gone {
+		return r
+	}
+	return o.putRun(r)
+}
+
 func (o *ownJobs) run(of workload.Key, name string) kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -198,10 +212,11 @@ func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
 	return slices.Collect(maps.Values(o.runs[of]))
 }
 
-// dropRuns forgets the deleted runs, and returns them.
-func (o *ownJobs) dropRuns(gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
+// dropRuns forgets the runs that are deleted in a version, and returns them.
+func (o *ownJobs) dropRuns(version uint64, gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.departed = max(o.departed, version)
 	var dropped []kinds.OwnRun
 	for of, runs := range o.runs {
 		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool {

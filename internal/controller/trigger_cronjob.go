@@ -18,6 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -73,7 +74,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		if err := whole(job, made); err != nil {
 			return err
 		}
-		r, _ := c.putRun(made)
+		r, _ := c.putAnsweredRun(made)
 		d.Ledger.Run = r.UID
 		return nil
 	}
@@ -108,7 +109,7 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	if !madeBy(job, w) {
 		return nil
 	}
-	r, ok := c.putRun(job)
+	r, ok := c.putAnsweredRun(job)
 	if !ok || !r.Held || !r.SignedBy(c.installation.Key).Signed {
 		return nil // even if it is not signed: a Job that uses the name must not block the change
 	}
@@ -222,11 +223,11 @@ func (c *Controller) unsuspendRun(ctx context.Context, w *workload.Workload, run
 	job, err := c.api.Patch(ctx, kinds.Jobs(), jobKey(w.Key.Namespace, run.Name), patch)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}) // its user has deleted it
+		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}, 0) // its user has deleted it
 	case err != nil:
 		return err
 	default:
-		c.putRun(job)
+		c.putAnsweredRun(job)
 	}
 	return nil
 }
@@ -239,44 +240,48 @@ func (c *Controller) runFeed(namespace string) feed {
 
 func (c *Controller) runHandler(namespace string) *handler {
 	h := &handler{
-		del:  func(name types.NamespacedName, _ string) { c.dropRun(name) },
-		keep: func(named map[types.NamespacedName]struct{}) { c.keepRuns(namespace, named) },
+		del: func(name types.NamespacedName, version string) { c.dropRun(name, state.VersionOf(version)) },
+	}
+	h.keep = func(named map[types.NamespacedName]struct{}) {
+		absent := absentFrom(namespace, named)
+		c.dropRuns(state.VersionOf(h.version), func(r *kinds.OwnRun) bool {
+			return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
+		})
 	}
 	h.put = func(obj runtime.Object, _ bool) {
-		if r, ok := c.putRun(obj); ok && (r.Held || r.Ended) {
-			c.queueOwner(r.Of)
+		if r, ok := readRun(obj); ok {
+			if r = c.jobs.putRun(r); r.Held || r.Ended {
+				c.queueOwner(r.Of)
+			}
 		}
 	}
 	return h
 }
 
-// putRun stores a Job that Reroll created.
-func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
+// putAnsweredRun stores a Job that Reroll created, as a response of the API server shows it.
+func (c *Controller) putAnsweredRun(obj runtime.Object) (kinds.OwnRun, bool) {
+	r, ok := readRun(obj)
+	if !ok {
+		return r, false
+	}
+	return c.jobs.putAnswer(r, state.VersionOf(obj.(*batchv1.Job).ResourceVersion)), true
+}
+
+func readRun(obj runtime.Object) (kinds.OwnRun, bool) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok {
 		return kinds.OwnRun{}, false
 	}
-	r, ok := kinds.ReadRun(job)
-	if !ok {
-		return r, false
-	}
-	return c.jobs.putRun(r), true
+	return kinds.ReadRun(job)
 }
 
-// dropRun forgets a deleted Job. Another Job may have waited for its end.
-func (c *Controller) dropRun(name types.NamespacedName) {
-	c.dropRuns(func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
+// dropRun forgets a Job that is deleted in a version. Another Job may have waited for its end.
+func (c *Controller) dropRun(name types.NamespacedName, version uint64) {
+	c.dropRuns(version, func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
 }
 
-func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]struct{}) {
-	absent := absentFrom(namespace, named)
-	c.dropRuns(func(r *kinds.OwnRun) bool {
-		return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
-	})
-}
-
-func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
-	for _, run := range c.jobs.dropRuns(gone) {
+func (c *Controller) dropRuns(version uint64, gone func(*kinds.OwnRun) bool) {
+	for _, run := range c.jobs.dropRuns(version, gone) {
 		c.with(run.Of, func(r *record) { r.emitted = r.emitted.without(func(e *emitted) bool { return e.about == run.UID }) })
 		c.queueOwner(run.Of)
 	}

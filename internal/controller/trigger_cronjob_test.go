@@ -54,6 +54,36 @@ func TestNoRunIsCreatedBesideARunMissingInTheStatus(t *testing.T) {
 	}
 }
 
+// The user deletes the Job of a reload, and the watch shows that before the response to our write.
+func TestAResponseDoesNotBringADeletedRunBack(t *testing.T) {
+	of := workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}
+	run := kinds.OwnRun{Of: of, Name: "report-1", UID: "uid-1"}
+	for name, tc := range map[string]struct {
+		known    bool
+		deletion uint64 // of whichever run
+		answer   uint64
+		want     int
+	}{
+		"the watch has shown it and its deletion":           {false, 7, 6, 0},
+		"the watch has not shown it yet":                    {false, 5, 6, 1},
+		"it is known, and another one was deleted":          {true, 7, 6, 1},
+		"no version is known, because they are no numbers":  {false, 0, 0, 1},
+		"the version of the response alone is not a number": {false, 7, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOwnJobs()
+			o.dropRuns(tc.deletion, func(*kinds.OwnRun) bool { return true })
+			if tc.known {
+				o.putRun(run)
+			}
+			o.putAnswer(run, tc.answer)
+			if got := o.runsOf(of); len(got) != tc.want {
+				t.Errorf("%d runs are known, want %d", len(got), tc.want)
+			}
+		})
+	}
+}
+
 // The schedule was due before the change, and its run had to wait for another one, so that it began
 // after the change.
 func TestADelayedScheduledRunHasTheChange(t *testing.T) {

@@ -100,7 +100,7 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
 	}
 	away, back := s.away()
 	// A controller that started after a ledger was restored cannot know what our rollout had.
-	restored := w.forgotten[src] && w.tamperedIn <= o.startedAt
+	restored := w.forgotten[src] && w.tamperedIn <= o.startedAt || back > 0 && back <= w.anew[src]
 	rolledWithout := away <= w.carried[src] && w.carried[src] < back && !restored
 	if away > 0 && (away <= o.startedAt || back <= o.firstShown[src]) && !rolledWithout {
 		return o.excused(backBeforeSeen) // it changed back before a controller that saw the change had compared it, or was notified

@@ -75,7 +75,7 @@ type moves struct {
 
 // reselects records that something else selects the sources of a workload than before, and that our
 // next write records it.
-func (w *workloadTruth) reselects(e simapi.Event) {
+func (o *oracle) reselects(w *workloadTruth, e simapi.Event) {
 	selects := func(obj simapi.Object) map[string]string {
 		all := annotationsOf(obj)
 		delete(all, annotations.Ledger)
@@ -90,6 +90,11 @@ func (w *workloadTruth) reselects(e simapi.Event) {
 		w.reselected = 0
 	case e.Old != nil && !maps.Equal(selects(e.Old), selects(e.Object)):
 		w.reselected = e.Version
+		for src, s := range o.sources {
+			if !s.exists {
+				o.deletedInDoubtOf(w, e.Object, src, s.deleted)
+			}
+		}
 	}
 }
 
@@ -104,15 +109,19 @@ func selectorOf(obj simapi.Object) string {
 // while no ledger shows what selects their sources.
 func (o *oracle) deletedInDoubt(src simapi.Source, version uint64) {
 	for _, obj := range o.h.workloads() {
-		w, s := o.workloads[obj.GetUID()], o.sources[src]
-		kept := s.plugins
-		s.plugins = "any other"
-		// Where all workloads are opted in at times, that may end before the deletion is noticed.
-		if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.h.all != allNever) {
-			w.moved(src).doubtful = version
-		}
-		s.plugins = kept
+		o.deletedInDoubtOf(o.workloads[obj.GetUID()], obj, src, version)
 	}
+}
+
+func (o *oracle) deletedInDoubtOf(w *workloadTruth, obj simapi.Object, src simapi.Source, version uint64) {
+	s := o.sources[src]
+	kept := s.plugins
+	s.plugins = "any other"
+	// Where all workloads are opted in at times, that may end before the deletion is noticed.
+	if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.h.all != allNever) {
+		w.moved(src).doubtful = version
+	}
+	s.plugins = kept
 }
 
 // deletedUnselected reports whether the last labels of a deleted source are unknown, and the ledger

@@ -117,6 +117,7 @@ type workloadTruth struct {
 	// forgotten are the sources whose carried data the ledger may have lost. A controller that saw
 	// the loss must know the data. One that starts later cannot know it.
 	forgotten map[simapi.Source]bool
+	anew      map[simapi.Source]uint64 // their versions in the first ledger of such a controller
 	// unreadable are the Secrets whose digest in the ledger was made with a lost key.
 	unreadable map[simapi.Source]bool
 	// dropped has the version of the last ledger of ours without a former source.
@@ -207,7 +208,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 	return &workloadTruth{
 		uid: obj.GetUID(), name: obj.GetName(), created: version, foreign: version,
 		may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
-		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
+		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, anew: map[simapi.Source]uint64{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
 		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, moves: map[simapi.Source]*moves{},
@@ -259,7 +260,7 @@ func (o *oracle) workload(e simapi.Event) {
 		w.calm, w.recent = e.Version, nil
 	}
 	w.recent = append(w.recent, templateOf(e.Object))
-	w.reselects(e)
+	o.reselects(w, e)
 	o.cover(w, e.Object, turn{e.Version, byWorkload}, e.Version)
 }
 
@@ -336,6 +337,9 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	for src := range w.covered {
 		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {
+			if w.forgotten[src] && w.tamperedIn <= o.startedAt {
+				w.anew[src] = l.known[src]
+			}
 			delete(w.forgotten, src)
 			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
 			delete(w.owed, src)

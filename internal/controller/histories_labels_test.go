@@ -167,7 +167,8 @@ func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, v
 func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool {
 	m := w.moved(src)
 	mayBeFor := func(version uint64) bool {
-		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && o.later(w, src, l, version)
+		later := o.later(w, src, l, version) || version == w.first[src] && w.foreign < version
+		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && later
 	}
 	return o.h.onDelete && mayBeFor(m.left) || o.h.onCreate && mayBeFor(m.entered)
 }

@@ -174,6 +174,10 @@ func (o *ownJobs) dropStuck(gone func(workload.Key) bool) {
 func (o *ownJobs) putRun(r kinds.OwnRun) kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.putRunLocked(r)
+}
+
+func (o *ownJobs) putRunLocked(r kinds.OwnRun) kinds.OwnRun {
 	if known, there := o.runs[r.Of][r.Name]; there && known.UID == r.UID {
 		if known.After(&r) {
 			return known
@@ -191,12 +195,12 @@ func (o *ownJobs) putRun(r kinds.OwnRun) kinds.OwnRun {
 // deletion before, which it would not repeat, and then the workload would wait for its end for ever.
 func (o *ownJobs) putAnswer(r kinds.OwnRun, version uint64) kinds.OwnRun {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	gone := o.runs[r.Of][r.Name].UID != r.UID && 0 < version && version < o.departed
-	o.mu.Unlock()
 	if gone {
 		return r
 	}
-	return o.putRun(r)
+	return o.putRunLocked(r)
 }
 
 func (o *ownJobs) run(of workload.Key, name string) kinds.OwnRun {

@@ -70,5 +70,41 @@ func orders() []mutation {
 			from: " || len(u.users) > 1 || slices.Contains(before, key) {", to: " {",
 			in: known, tests: "^TestAUnionThatAWorkloadReferencesAlreadyHasNoUnknownPast$",
 		},
+		{
+			what: "order: a source that annotations name counts as used since its first reference",
+			file: "internal/reload/compare.go",
+			from: "	case f.Seen.TemplateReverted && c.Verdict.Rule.WithoutReference():\n		return f.coveredIn(c)\n", to: "",
+			in: core, tests: before,
+		},
+		{
+			what: "order: an edit that waits is compared by a lost key",
+			file: "internal/reload/compare.go",
+			from: "	case digest.IsZero():\n", to: "	case digest.IsZero() && !f.underLostKey(c.Source.Key.Local(), base):\n",
+			in: core, tests: "^TestALostKeyForgetsNoReloadThatWaits$",
+		},
+		{
+			what: "order: an edit that waits, under one digest for a kind, is compared by a lost key",
+			file: "internal/reload/decide.go",
+			from: "		case i == waits:\n", to: "		case i == waits && !otherKey(kind, base, f):\n",
+			in: core, tests: "^TestALostKeyForgetsNoReloadThatWaits$",
+		},
+		{
+			what: "order: keys that a gap removes after an edit have the time of the edit",
+			file: "internal/state/sources.go",
+			from: "(!live || !now.DataTime.After(before.DataTime))", to: "!now.DataTime.After(before.DataTime)",
+			in: known, tests: "^TestTheObservedHistoryOfASource$",
+		},
+		{
+			what: "order: a workload remains adopted in a version of before a backup was restored",
+			file: "internal/state/workload_seen.go",
+			from: "known != nil && version >= VersionOf(known.ResourceVersion) {", to: "known != nil {",
+			in: known, tests: "^TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger$",
+		},
+		{
+			what: "order: a response brings a deleted run back",
+			file: "internal/controller/own_jobs.go",
+			from: "	if gone {\n", to: "	if gone && false {\n",
+			in: controller, tests: "^TestAResponseDoesNotBringADeletedRunBack$",
+		},
 	}
 }

@@ -360,3 +360,28 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 		}
 	}
 }
+
+// The Pods were asked while a source was missing. It returns with the data that it had when it was
+// deleted, which the Pods of the earlier template need not have.
+func TestPodsAreAskedAgainAboutADeletedSource(t *testing.T) {
+	for name, deleted := range map[string]bool{"it is deleted": true, "it exists": false} {
+		t.Run(name, func(t *testing.T) {
+			web := func(refersTo string, version int) workload.Workload { return deployment("web", refersTo, version, auto, "true") }
+			cm := configMap("cm", "one", 1)
+			s := New(false)
+			s.PutSource(cm, live)
+			s.PutWorkload(web("cm", 2), inASnap)
+			s.PutWorkload(web("other", 3), live)
+			if deleted {
+				s.DeleteSource(cm.Key, reload.Departure{Version: 4})
+			}
+			s.PutWorkload(web("cm", 5), live)
+			f, _ := s.Facts(web("", 0).Key)
+			f.Pods = &reload.Pods{}
+			s.Compared(&f)
+			if f, _ = s.Facts(f.Workload.Key); f.Seen.TemplateReverted != deleted {
+				t.Errorf("its Pods may be of before: %t, want %t", f.Seen.TemplateReverted, deleted)
+			}
+		})
+	}
+}

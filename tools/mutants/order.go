@@ -101,6 +101,12 @@ func orders() []mutation {
 			in: known, tests: "^TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger$",
 		},
 		{
+			what: "order: Pods that were asked are known to have the data of a deleted source",
+			file: "internal/state/compared.go",
+			from: " && len(f.Gone) == 0 {", to: " {",
+			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
+		},
+		{
 			what: "order: a response brings a deleted run back",
 			file: "internal/controller/own_jobs.go",
 			from: "	if gone {\n", to: "	if gone && false {\n",

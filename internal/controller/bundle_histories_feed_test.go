@@ -47,7 +47,10 @@ func (h *bundleHistory) snapshot(between func()) {
 		between()
 	}
 	h.bundles.SnapshotComplete(names, strconv.FormatUint(h.server.Version(), 10))
-	h.cut, h.gapAt = false, h.server.Now()
+	h.cut, h.gapAt, h.shown = false, h.server.Now(), h.server.Version()
+	for _, w := range h.workloads {
+		w.recorded = nil // the age of Pods may show that they have other certificates
+	}
 }
 
 func isBundle(e simapi.Event) bool { return simapi.ResourceOf(e.Object) == simapi.BundleResource }

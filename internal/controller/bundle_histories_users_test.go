@@ -146,7 +146,7 @@ func (h *bundleHistory) change(w *trusting) {
 	maps.DeleteFunc(w.adopted, gone)
 	maps.DeleteFunc(w.owed, gone)
 	w.doubt = w.doubt || h.inGap() || slices.ContainsFunc(h.events, isBundle)
-	w.chosenAt, w.rolled = h.server.Now(), h.server.Version()
+	w.chosenAt, w.rolled, w.recorded = h.server.Now(), h.server.Version(), nil
 	h.say("user: %s projects %v, optional %t", w.key, w.use.sources, w.use.optional)
 }
 
@@ -158,7 +158,7 @@ func (h *bundleHistory) step() {
 		h.change(h.workloads[h.rand.IntN(len(h.workloads))])
 	case n < 15:
 		h.gap("no controller runs")
-		h.up = false
+		h.stop()
 	case n < 16:
 		h.gap("bundles are not served")
 		h.served, h.cut = false, true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -95,15 +96,19 @@ func (o *oracle) takesOther(name string, turn int) bool {
 func (o *oracle) forgetClasses() {
 	for _, name := range classNames() {
 		_, known := o.known[simapi.Source{Resource: simapi.ClassResource, Name: name}]
-		for status := range o.classes.reports {
-			known = known || strings.HasSuffix(status, "-"+namespace+"-"+name)
-		}
-		if !known {
+		if !known && !reportsClass(o.classes.reports, name) {
 			delete(o.classes.shown, name)
 			delete(o.classes.parts.given, name)
 			delete(o.classes.parts.last, name)
 		}
 	}
+}
+
+// reportsClass reports whether one of these statuses is that of a Pod of a class.
+func reportsClass(reports map[string]types.UID, class string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(reports)), func(status string) bool {
+		return strings.HasSuffix(status, "-"+namespace+"-"+class)
+	})
 }
 
 // firstOf returns the first of the latest rotations that brought a Pod the present objects: another

@@ -34,7 +34,7 @@ func keptSeeds() map[string]keptSeed {
 		"TestClassHistories": {ofKind(classKind), []uint64{
 			307500002665, 307500035057, 307500037934, 307500052913, 307500057656, 307500057684,
 			307500072553, 307500120065, 17957900232000013, 17957900232000866,
-			17957954292200139,
+			17957954292200139, 17958054141000363,
 		}},
 	}
 }
@@ -57,7 +57,7 @@ func TestKeptSeeds(t *testing.T) {
 
 // TestKeptSeedsOfBundles plays the seeds of TestHistoriesOfBundles that have failed once.
 func TestKeptSeedsOfBundles(t *testing.T) {
-	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086} {
+	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086, 17958054139000749} {
 		h := newBundleHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)

@@ -29,7 +29,7 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		// that is not selected any more keeps its entry, and no reload waits for it, even if the ledger
 		// is written back. A source that does not exist keeps it, too.
 		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
-		_, known := l.known[src]
+		known := hasData(src, l)
 		covers := o.covers(w, src) && !o.selectedUnseen(w, src, l)
 		w.owed[src], w.waitsFor[src] = true, l.known[src]
 		w.owedGone[src] = w.owedGone[src] || !known
@@ -47,6 +47,13 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		o.fail("a reload of %s waits at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 	}
 	w.waits = ok
+}
+
+// hasData reports whether the controller knew data of a source. That of a class comes from the statuses
+// of its Pods, and stays when the object of the class is deleted.
+func hasData(src simapi.Source, l *look) bool {
+	_, known := l.known[src]
+	return known || src.Resource == simapi.ClassResource && reportsClass(l.reports, src.Name)
 }
 
 // selectedUnseen reports whether a source covers a workload only since an event of the source that the

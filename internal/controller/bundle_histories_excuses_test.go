@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+type pardon struct {
+	pod types.UID
+	src simapi.Source
+}
+
+// pardon records what Pods lack at rest, which an excuse explains. The ledger has it from then on.
+func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
+	w.pardoned = map[pardon]string{}
+	for _, pod := range h.podsOf(w.key) {
+		content, _ := h.pods.Content(pod)
+		for src, has := range content {
+			if present, exists := now[src]; exists && has != present && !w.owed[src] {
+				w.pardoned[pardon{pod.UID, src}] = present
+				h.counts["pardoned"]++
+			}
+		}
+	}
+}
+
+// backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
+// ended before it saw that they were back. It had not seen the first change, either, or the API server had
+// rejected each reload for it, because the watch of workloads lagged behind a rollout. Nothing shows the
+// next controller that Pods started in between.
+const backUnseen = "excused: back, and the controller ended"
+
+// noteRecorded records which certificates a rollout of ours brings.
+func (h *bundleHistory) noteRecorded(w *trusting) {
+	w.recorded = nil
+	if !h.inGap() && !slices.ContainsFunc(h.events, isBundle) {
+		w.recorded = h.present()
+	}
+}
+
+// stop ends the controller.
+func (h *bundleHistory) stop() {
+	if !h.up {
+		return
+	}
+	h.up = false
+	now := h.present()
+	for _, w := range h.workloads {
+		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
+			recorded, known := w.recorded[src]
+			present, exists := now[src]
+			back := known && exists && recorded == present && h.editedIn[src] > h.shown && h.differs(w, src, present)
+			if back {
+				h.counts[backUnseen]++
+			}
+			return back
+		})
+	}
+}
+
+// differs reports whether a Pod has started with other certificates than these.
+func (h *bundleHistory) differs(w *trusting, src simapi.Source, present string) bool {
+	return slices.ContainsFunc(h.podsOf(w.key), func(pod *corev1.Pod) bool {
+		content, started := h.pods.Content(pod)
+		has, projects := content[src]
+		return started && projects && has != present
+	})
+}

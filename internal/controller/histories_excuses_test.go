@@ -97,6 +97,9 @@ const (
 	// keysUnseen: a list of keys was replaced, and no controller that had seen it has compared the
 	// workload since. Removed keys have no time, so the ledger may have digests of other data.
 	keysUnseen excuse = "list of keys replaced unseen"
+	// keysOfGone: a list of keys was replaced while a source was deleted, and a snapshot came before the
+	// source was recreated. The ledger has a digest of the listed keys, and not of the others.
+	keysOfGone excuse = "list of keys replaced while deleted"
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
 	// provably edited after the installation.
 	optedInUnseen excuse = "opted in unseen"
@@ -201,6 +204,7 @@ func bounds() []struct {
 		{podsNotFound, 4},
 		{optedInUnseen, 51},
 		{keysUnseen, 4},
+		{keysOfGone, 1},
 		{installedThen, 365},
 		{allThen, 2},
 		{clocksApart, 3},

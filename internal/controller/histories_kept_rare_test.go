@@ -108,6 +108,22 @@ func keptRareHistories() map[string]keptHistory {
 			s.shown()
 			s.users.makeAgain(settings)
 		}},
+		"a list of keys is replaced while a source is deleted, after a new snapshot, and the source is created again as it was": {draws{keysChosen: true}, func(s script) {
+			s.users.countKeys(web, keyRules()[3])
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.deleteSource(settings)
+			s.shown()
+			s.takeSnapshot(s.feed(settings.Resource))
+			s.shown()
+			s.users.countKeys(web, "all")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(settings)
+		}},
 		"a source is labeled, a Job is resumed before its Pods are gone, and a key is removed, all while the controller is away": {draws{kind: kinds.Jobs().Name}, func(s script) {
 			migrate := jobs()[1]
 			s.rest()

@@ -20,7 +20,7 @@ func keptSeeds() map[string]keptSeed {
 			309180456116, 111006749, 111007751, 17957900231703771,
 			17957920210601540, 17957936980102628, 17957939540801499,
 			17957947450102778, 17957947450102460, 17958054126003069, 17958054134000023,
-			17958054134004414, 17958054142003038, 17958054143001088, 17958054143002921,
+			17958054134004414, 17958054134004721, 17958054142003038, 17958054143001088, 17958054143002921,
 			17958054143004219,
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
@@ -57,8 +57,18 @@ func TestKeptSeeds(t *testing.T) {
 
 // TestKeptSeedsOfBundles plays the seeds of TestHistoriesOfBundles that have failed once.
 func TestKeptSeedsOfBundles(t *testing.T) {
-	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086, 17958054139000749} {
+	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086, 17958054139000749, 17958054123000049} {
 		h := newBundleHistory(t, seed)
+		if h.run(); h.failed != "" {
+			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)
+		}
+	}
+}
+
+// TestKeptSeedsOfKeys plays the seeds of TestHistoriesOfKeys that have failed once.
+func TestKeptSeedsOfKeys(t *testing.T) {
+	for _, seed := range []uint64{17958054124000951} {
+		h := newKeyHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)
 		}

@@ -30,10 +30,14 @@ func (s script) shown() {
 
 // shownAll delivers all objects of one resource to the controller.
 func (s script) shownAll(resource string) {
-	f := s.feeds[slices.IndexFunc(s.feeds, func(f *simFeed) bool { return f.resource == resource })]
+	f := s.feed(resource)
 	for s.deliver(f) {
 		continue
 	}
+}
+
+func (s script) feed(resource string) *simFeed {
+	return s.feeds[slices.IndexFunc(s.feeds, func(f *simFeed) bool { return f.resource == resource })]
 }
 
 // evictAll replaces all Pods of a workload.

@@ -79,15 +79,45 @@ func (h *history) keysUnseen(name string) bool {
 	return replaced && h.life > life
 }
 
+// noteRelisted notes that the ledger of a workload keeps digests by the replaced list of keys for the
+// sources that do not exist.
+func (h *history) noteRelisted(name string) {
+	for src, s := range h.oracle.sources {
+		if s.exists {
+			continue
+		}
+		if h.relistedGone == nil {
+			h.relistedGone = map[string]map[simapi.Source]bool{}
+		}
+		if h.relistedGone[name] == nil {
+			h.relistedGone[name] = map[simapi.Source]bool{}
+		}
+		h.relistedGone[name][src] = true
+	}
+}
+
+// cameBackRelisted reports whether a list of keys was replaced while a source was deleted, and the
+// running controller was shown no deletion of it since its last snapshot. The ledger has a digest of the
+// listed keys only, so nothing shows whether the other keys of the recreated source are as before.
+func (o *oracle) cameBackRelisted(w *workloadTruth, src simapi.Source, l *look) bool {
+	_, shown := l.departed[src]
+	_, known := l.known[src]
+	return known && !shown && o.h.relistedGone[w.name][src]
+}
+
 // chooseKeys changes which keys count for a workload.
 func (u *users) chooseKeys(w drawnWorkload) bool {
 	rules := keyRules()
-	rule := rules[u.h.rand.IntN(len(rules))]
+	return u.countKeys(w, rules[u.h.rand.IntN(len(rules))])
+}
+
+func (u *users) countKeys(w drawnWorkload, rule string) bool {
 	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && strings.Contains(obj.GetAnnotations()[annotations.Keys], "=") {
 		if u.h.relisted == nil {
 			u.h.relisted = map[string]int{}
 		}
 		u.h.relisted[w.name] = u.h.life
+		u.h.noteRelisted(w.name)
 	}
 	return u.edit(w, func(obj simapi.Object) {
 		own := annotationsOf(obj)

@@ -210,6 +210,8 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(keysUnseen)
 		case o.madeAgain(w, src, l):
 			return "", o.excused(madeAgain)
+		case o.cameBackRelisted(w, src, l):
+			return "", o.excused(keysOfGone)
 		case o.seemsEdited(src, l):
 			return "", o.excused(seemsEdited)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):

@@ -50,9 +50,9 @@ type State struct {
 	united bool
 	// bundlesAt is the newest version for which all bundles are known, or 0.
 	bundlesAt uint64
-	// bundlesChanged is, by signer, the version in which a watch has shown the latest change of any
-	// bundle since the last snapshot.
-	bundlesChanged map[string]uint64
+	// bundlesChanged are, by signer, the latest changes of bundles that a watch has shown since the last
+	// snapshot.
+	bundlesChanged map[string][]bundleChange
 	// changed are the workloads that may have another answer; nil if nothing asks for them.
 	changed keys
 	// ledgers remembers those of workloads.
@@ -76,7 +76,7 @@ func New(autoReloadAll bool) *State {
 		selected:       map[string]selection{},
 		waved:          map[string]int{},
 		defaults:       map[string]Defaults{},
-		bundlesChanged: map[string]uint64{},
+		bundlesChanged: map[string][]bundleChange{},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -63,7 +64,7 @@ func (s *State) follow(unions, before []source.LocalKey, since uint64) {
 		}
 		// Its bundles were there before. So it is as if a snapshot had brought it, and not created.
 		src, newest, exists := s.bundlesOf(u)
-		changed := s.bundlesChanged[u.Signer]
+		changed := s.changedIn(u)
 		if !exists {
 			if _, kept := s.gone.get(key.In("")); !kept && changed > since { // its last bundle may have left
 				s.gone.keep(sourceRecord{Source: source.Source{Key: key.In("")}, departure: &reload.Departure{Version: changed}})
@@ -72,8 +73,7 @@ func (s *State) follow(unions, before []source.LocalKey, since uint64) {
 		}
 		seen := reload.SourceSeen{Version: s.unitedAt(newest)}
 		if changed > since {
-			// The watch of bundles is ahead of that of workloads. Which union has changed is not known
-			// any more.
+			// The watch of bundles is ahead of that of workloads.
 			seen.Content, seen.Edited = changed, true
 		}
 		s.index.addSource(&sourceRecord{Source: src, seen: seen, changed: max(newest, seen.Content)})
@@ -132,7 +132,7 @@ func (s *State) uniteWith(before, now *sourceRecord, at reload.Departure) []work
 		}
 		signers[r.Bundle.Signer] = struct{}{}
 		if !same {
-			s.bundlesChanged[r.Bundle.Signer] = at.Version
+			s.noteBundle(r.Bundle, at.Version)
 		}
 	}
 	var concerned []workload.Key
@@ -144,6 +144,36 @@ func (s *State) uniteWith(before, now *sourceRecord, at reload.Departure) []work
 		}
 	}
 	return concerned
+}
+
+// bundleChange is a version in which a bundle with these labels changed, or got or lost them.
+type bundleChange struct {
+	version uint64
+	labels  labels.Set
+}
+
+// maxBundleChanges is more than the changes by which the watch of bundles is ahead of that of
+// workloads. Of earlier ones, the labels are unknown, so that any union may have changed.
+const maxBundleChanges = 32
+
+func (s *State) noteBundle(b *source.TrustBundle, version uint64) {
+	changes := slices.Concat(s.bundlesChanged[b.Signer], []bundleChange{{version, b.Labels}})
+	s.bundlesChanged[b.Signer] = changes[max(0, len(changes)-maxBundleChanges):]
+}
+
+// changedIn is the version in which a watch has shown the latest change of a union since the last
+// snapshot; 0 if it has shown none.
+func (s *State) changedIn(u *union) uint64 {
+	changes := s.bundlesChanged[u.Signer]
+	for _, c := range slices.Backward(changes) {
+		if u.Selector.Matches(c.labels) {
+			return c.version
+		}
+	}
+	if len(changes) == maxBundleChanges {
+		return changes[0].version
+	}
+	return 0
 }
 
 // unitedAt is the version that the data of a union of the present bundles cannot be newer than; 0 if

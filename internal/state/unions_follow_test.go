@@ -3,12 +3,15 @@ package state
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// A workload references a union that never had a bundle. Another bundle of the signer changes, and an
-// earlier event of a workload arrives after that. So nothing of the union can have left.
+// A workload references a union that never had a bundle. Another bundle of the signer changes so often
+// that earlier changes are forgotten, and an earlier event of a workload arrives after that. So nothing
+// of the union can have left.
 func TestAUnionThatAWorkloadReferencesAlreadyHasNoUnknownPast(t *testing.T) {
 	for name, later := range map[string]workload.Workload{
 		"another workload references it, too":      trusting("bank", "app", "", "live", 10, false),
@@ -18,13 +21,37 @@ func TestAUnionThatAWorkloadReferencesAlreadyHasNoUnknownPast(t *testing.T) {
 			s := New(false)
 			s.KeepSources(source.ClusterTrustBundle, "", nil)
 			s.PutWorkload(trusting("shop", "web", "", "live", 3, false), live)
-			s.PutSource(bundleOf("c", "x", "next", 12), live)
+			editOften(s, bundleOf("c", "x", "next", 12))
 			s.PutWorkload(later, live)
-			s.PutSource(bundleOf("a", "y", "live", 20), live)
+			s.PutSource(bundleOf("a", "y", "live", 200), live)
 			f, _ := s.Facts(key("shop", "web"))
 			if len(f.Concerns) != 1 || f.Concerns[0].Seen.Edited || f.Concerns[0].Seen.Departed != 0 {
 				t.Errorf("got %+v", f.Concerns)
 			}
 		})
+	}
+}
+
+// A bundle that never belonged to the union changes before the event of its first workload arrives. The
+// union has no bundle, so it lost none, and its first one rolls nothing.
+func TestAUnionWithoutBundlesWhileAnotherBundleChangesBeforeItsWorkloadArrived(t *testing.T) {
+	s := New(false)
+	s.PutSource(bundleOf("c", "x", "next", 1), inASnap)
+	s.KeepBundles(map[types.NamespacedName]struct{}{{Name: "c"}: {}}, 2)
+	s.PutSource(bundleOf("c", "y", "next", 12), live)
+	s.PutWorkload(trusting("shop", "web", "", "live", 10, false), live)
+	s.PutSource(bundleOf("a", "y", "live", 20), live)
+	f, _ := s.Facts(key("shop", "web"))
+	if len(f.Concerns) != 1 || f.Concerns[0].Seen.Edited || f.Concerns[0].Seen.Departed != 0 {
+		t.Errorf("got %+v", f.Concerns)
+	}
+}
+
+// editOften changes a bundle so often that the first changes are forgotten. Each edit is kept twice,
+// with the labels before and after it.
+func editOften(s *State, bundle source.Source) {
+	first := VersionOf(bundle.ResourceVersion)
+	for i := range uint64(2 * maxBundleChanges) {
+		s.PutSource(bundleOf(bundle.Key.Name, string(rune('A'+i)), bundle.Bundle.Labels["stage"], int(first+i)), live)
 	}
 }

@@ -233,9 +233,19 @@ func TestAUnionThatChangedBeforeItsWorkloadArrived(t *testing.T) {
 		edited    bool
 		inVersion uint64
 	}{
-		"a bundle was edited":                {3, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), live) }, true, 4},
-		"a bundle came":                      {3, func(s *State) { s.PutSource(bundleOf("b", "y", "live", 4), live) }, true, 4},
-		"a bundle got the label":             {3, func(s *State) { s.PutSource(bundleOf("c", "z", "live", 4), live) }, true, 4},
+		"a bundle was edited":       {3, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), live) }, true, 4},
+		"a bundle came":             {3, func(s *State) { s.PutSource(bundleOf("b", "y", "live", 4), live) }, true, 4},
+		"a bundle got the label":    {3, func(s *State) { s.PutSource(bundleOf("c", "z", "live", 4), live) }, true, 4},
+		"a bundle lost the label":   {3, func(s *State) { s.PutSource(bundleOf("d", "w", "next", 4), live) }, true, 4},
+		"another bundle was edited": {3, func(s *State) { s.PutSource(bundleOf("c", "zw", "next", 4), live) }, false, 0},
+		"a bundle left, and later others changed": {3, func(s *State) {
+			s.DeleteSource(bundleOf("d", "", "", 0).Key, reload.Departure{Version: 4})
+			s.PutSource(bundleOf("c", "zw", "next", 5), live)
+		}, true, 4},
+		"a bundle left, and later others changed often": {3, func(s *State) {
+			s.DeleteSource(bundleOf("d", "", "", 0).Key, reload.Departure{Version: 4})
+			editOften(s, bundleOf("c", "", "next", 5))
+		}, true, 5 + 2*maxBundleChanges - maxBundleChanges/2},
 		"a bundle left":                      {3, func(s *State) { s.DeleteSource(bundleOf("d", "", "", 0).Key, reload.Departure{Version: 4}) }, true, 4},
 		"a bundle was annotated":             {3, func(s *State) { s.PutSource(bundleOf("a", "x", "live", 4), live) }, false, 0},
 		"a bundle was edited before":         {5, func(s *State) { s.PutSource(bundleOf("a", "xy", "live", 4), live) }, false, 0},

@@ -43,8 +43,7 @@ type dated struct {
 	// label gets a new time, and a manager that loses a label to another one keeps the time of the
 	// label.
 	proven, misleads bool
-	// untracked reports that no field has a manager, so that the time is only that of the creation.
-	untracked bool
+	untracked        bool // no field has a manager, so that the time is only that of the creation
 }
 
 type change struct {

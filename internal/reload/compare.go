@@ -307,16 +307,6 @@ func (f *Facts) byPods(c *Concern) finding {
 	return changed
 }
 
-func (f *Facts) currentVariable(c *Concern) (string, bool) {
-	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule.WithoutReference())
-	if !ok {
-		return "", false
-	}
-	variable := workload.EnvVarName(c.Source.Key)
-	mark, ok := f.mark(container, variable)
-	return mark, ok && !f.shares(c.Source.Key, variable)
-}
-
 // marked is for a workload that another controller rolled before us. Its mark shows which data the
 // Pods have. A mark that does not fit is a change that was missed, if older Pods are still there. One
 // that fits the data of an edit after the template shows that this data is back, and not that all Pods

@@ -26,3 +26,13 @@ func (d *Decision) Mark(w *workload.Workload, seen WorkloadSeen, secrets digest.
 	d.Ledger.Marks, d.Ledger.Superseded = w.Marks.With(m).DigestAfter(d.Ledger.Step), nil
 	return m
 }
+
+func (f *Facts) currentVariable(c *Concern) (string, bool) {
+	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule.WithoutReference())
+	if !ok {
+		return "", false
+	}
+	variable := workload.EnvVarName(c.Source.Key)
+	mark, ok := f.mark(container, variable)
+	return mark, ok && !f.shares(c.Source.Key, variable)
+}

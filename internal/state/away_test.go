@@ -366,7 +366,9 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 func TestPodsAreAskedAgainAboutADeletedSource(t *testing.T) {
 	for name, deleted := range map[string]bool{"it is deleted": true, "it exists": false} {
 		t.Run(name, func(t *testing.T) {
-			web := func(refersTo string, version int) workload.Workload { return deployment("web", refersTo, version, auto, "true") }
+			web := func(refersTo string, version int) workload.Workload {
+				return deployment("web", refersTo, version, auto, "true")
+			}
 			cm := configMap("cm", "one", 1)
 			s := New(false)
 			s.PutSource(cm, live)

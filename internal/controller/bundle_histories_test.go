@@ -3,6 +3,7 @@ package controller
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -284,7 +285,11 @@ func (h *bundleHistory) rest() {
 	if h.steps == 1 && !h.gaps {
 		h.counts["single"]++
 	}
-	h.past, h.steps, h.gaps = map[simapi.Source]map[string]bool{}, 0, false
+	maps.DeleteFunc(h.past, func(src simapi.Source, _ map[string]bool) bool {
+		_, exists := now[src]
+		return exists // of the others, ledgers keep any earlier entry
+	})
+	h.steps, h.gaps = 0, false
 	for src, content := range h.last {
 		h.note(src, content, true) // the ledgers keep it
 	}

@@ -111,7 +111,7 @@ func (w *workloadTruth) note(l *look) {
 				w.unnamed[src] = version
 			}
 			w.named[src] = true
-		case l.departed[src] == 0 && 0 < w.moved(src).doubtful && w.moved(src).doubtful <= l.gone[src]:
+		case l.onDelete && l.departed[src] == 0 && 0 < w.moved(src).doubtful && w.moved(src).doubtful <= l.gone[src]:
 			w.named[src] = false // nothing shows that it was selected when it was deleted unseen
 			delete(w.adopted, src)
 		case w.unreadable[src]:

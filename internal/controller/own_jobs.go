@@ -20,8 +20,9 @@ type ownJobs struct {
 	mu sync.Mutex
 	// runs are the Jobs created from CronJobs, by CronJob and by name.
 	runs map[workload.Key]map[string]kinds.OwnRun
-	// departed is the newest version of which the watch has shown which of them are deleted.
-	departed uint64
+	// departed has, by namespace, the newest version in which the watch has shown one of them deleted. A
+	// snapshot of all namespaces has the empty one.
+	departed map[string]uint64
 	// recreated are the Jobs that are being recreated.
 	recreated map[workload.Key]*recreation
 	// stuck are Jobs that wait for an action of their user.
@@ -49,7 +50,7 @@ type stuckJob struct {
 
 func newOwnJobs() *ownJobs {
 	return &ownJobs{
-		runs: map[workload.Key]map[string]kinds.OwnRun{}, recreated: map[workload.Key]*recreation{}, stuck: map[workload.Key]stuckJob{},
+		runs: map[workload.Key]map[string]kinds.OwnRun{}, recreated: map[workload.Key]*recreation{}, stuck: map[workload.Key]stuckJob{}, departed: map[string]uint64{},
 	}
 }
 
@@ -196,7 +197,7 @@ func (o *ownJobs) putRunLocked(r kinds.OwnRun) kinds.OwnRun {
 func (o *ownJobs) putAnswer(r kinds.OwnRun, version uint64) kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	gone := o.runs[r.Of][r.Name].UID != r.UID && 0 < version && version < o.departed
+	gone := o.runs[r.Of][r.Name].UID != r.UID && 0 < version && version < max(o.departed[r.Of.Namespace], o.departed[""])
 	if gone {
 		return r
 	}
@@ -216,11 +217,11 @@ func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
 	return slices.Collect(maps.Values(o.runs[of]))
 }
 
-// dropRuns forgets the runs that are deleted in a version, and returns them.
-func (o *ownJobs) dropRuns(version uint64, gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
+// dropRuns forgets the runs of a namespace, or of all, that are deleted in a version, and returns them.
+func (o *ownJobs) dropRuns(namespace string, version uint64, gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.departed = max(o.departed, version)
+	o.departed[namespace] = max(o.departed[namespace], version)
 	var dropped []kinds.OwnRun
 	for of, runs := range o.runs {
 		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool {

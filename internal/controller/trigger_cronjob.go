@@ -109,7 +109,10 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	if !madeBy(job, w) {
 		return nil
 	}
-	r, ok := c.putAnsweredRun(job)
+	r, ok := readRun(job)
+	if ok {
+		r = c.jobs.putRun(r) // it exists
+	}
 	if !ok || !r.Held || !r.SignedBy(c.installation.Key).Signed {
 		return nil // even if it is not signed: a Job that uses the name must not block the change
 	}
@@ -244,7 +247,7 @@ func (c *Controller) runHandler(namespace string) *handler {
 	}
 	h.keep = func(named map[types.NamespacedName]struct{}) {
 		absent := absentFrom(namespace, named)
-		c.dropRuns(state.VersionOf(h.version), func(r *kinds.OwnRun) bool {
+		c.dropRuns(namespace, state.VersionOf(h.version), func(r *kinds.OwnRun) bool {
 			return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
 		})
 	}
@@ -277,11 +280,11 @@ func readRun(obj runtime.Object) (kinds.OwnRun, bool) {
 
 // dropRun forgets a Job that is deleted in a version. Another Job may have waited for its end.
 func (c *Controller) dropRun(name types.NamespacedName, version uint64) {
-	c.dropRuns(version, func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
+	c.dropRuns(name.Namespace, version, func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
 }
 
-func (c *Controller) dropRuns(version uint64, gone func(*kinds.OwnRun) bool) {
-	for _, run := range c.jobs.dropRuns(version, gone) {
+func (c *Controller) dropRuns(namespace string, version uint64, gone func(*kinds.OwnRun) bool) {
+	for _, run := range c.jobs.dropRuns(namespace, version, gone) {
 		c.with(run.Of, func(r *record) { r.emitted = r.emitted.without(func(e *emitted) bool { return e.about == run.UID }) })
 		c.queueOwner(run.Of)
 	}

@@ -72,13 +72,31 @@ func TestAResponseDoesNotBringADeletedRunBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOwnJobs()
-			o.dropRuns(tc.deletion, func(*kinds.OwnRun) bool { return true })
+			o.dropRuns(namespace, tc.deletion, func(*kinds.OwnRun) bool { return true })
 			if tc.known {
 				o.putRun(run)
 			}
 			o.putAnswer(run, tc.answer)
 			if got := o.runsOf(of); len(got) != tc.want {
 				t.Errorf("%d runs are known, want %d", len(got), tc.want)
+			}
+		})
+	}
+}
+
+func TestASnapshotOfJobsShowsWhichRunsAreDeleted(t *testing.T) {
+	for name, h := range map[string]func(*Controller) *handler{
+		"with the Jobs of users": func(c *Controller) *handler { return c.jobHandler(c.workloads(kinds.Jobs(), namespace), namespace) },
+		"of Reroll alone":        func(c *Controller) *handler { return c.runHandler(namespace) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newJobStage(t)
+			jobs := h(s.Controller)
+			jobs.firstSynced = func() {}
+			jobs.SnapshotComplete(nil, "900")
+			s.jobs.putAnswer(kinds.OwnRun{Of: workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}, Name: "report-1", UID: "uid-1"}, 899)
+			if got := s.jobs.runsOf(workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}); len(got) != 0 {
+				t.Errorf("a run that the snapshot lacks is known: %v", got)
 			}
 		})
 	}

@@ -182,6 +182,9 @@ func (f *Facts) departed() []Concern {
 	return departed
 }
 
+// LacksDeleted reports whether the workload uses a source whose deletion was observed.
+func (f *Facts) LacksDeleted() bool { return len(f.departed()) > 0 }
+
 // gone is for a source that existed when the ledger was written.
 func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)

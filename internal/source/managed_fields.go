@@ -62,7 +62,7 @@ func dataTimes(meta *metav1.ObjectMeta, fields dataFields) (written time.Time, w
 func managerNamed(name string) string { return unique.Make(name).Value() }
 
 // OwnsField reports whether a field of that name is among the fields of a manager, wherever it is. It
-// copies nothing, because each event of a workload asks for several fields.
+// makes no string of all fields, because each event of a workload asks for several.
 func OwnsField(fields *metav1.FieldsV1, name string) bool {
 	for rest := fields.GetRawBytes(); ; {
 		i := bytes.Index(rest, []byte(name))

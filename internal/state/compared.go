@@ -52,9 +52,9 @@ func (s *State) Compared(f *reload.Facts) {
 	known.compare(s, versions)
 	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
 	known.seen.ForgetRecounts(f.Seen.Recounted)
-	// Of a deleted source, nothing was compared. If it returns, its Pods may have earlier data.
-	if f.Pods != nil && known.revision == revision && len(f.Gone) == 0 {
-		known.seen.TemplateReverted, known.seen.Trusted = false, marks
+	if f.Pods != nil && known.revision == revision {
+		// Should a source that it uses be deleted now, and return, its Pods may have earlier data.
+		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && f.LacksDeleted(), marks
 	}
 }
 

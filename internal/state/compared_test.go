@@ -108,11 +108,6 @@ func TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger(t *testing.T) {
 			adopt(s)
 			s.PutWorkload(web(7, auto, "true"), inASnap)
 		}, 6},
-		"a backup was restored since, which has lower versions": {func(s *State) {
-			s.PutWorkload(web(6, auto, "true"), live)
-			adopt(s)
-			s.PutWorkload(web(3, auto, "true"), inASnap)
-		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

@@ -140,7 +140,7 @@ func (r *sourceRecord) appear(live bool) {
 // recreated.
 func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	if r.seen.Timeless = known.seen.Timeless; differs {
-		r.seen.Timeless = timeless(&r.Source, &known.Source, live)
+		r.seen.Timeless = timeless(&r.Source, &known.Source)
 	} else {
 		r.changed = known.changed
 	}
@@ -182,12 +182,10 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 }
 
 // timeless reports whether the API server recorded no time for a change: it only removed keys, without
-// a later time, or fields are not tracked. A later time counts only in one event: of the edits that a
-// gap hides, the last may be the one without a time. Pods that lose an object of a
-// SecretProviderClass report that like any other change.
-func timeless(now, before *source.Source, live bool) bool {
-	removed := now.OnlyLost(before) && (!live || !now.DataTime.After(before.DataTime))
-	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || removed)
+// a later time, or fields are not tracked. Pods that lose an object of a SecretProviderClass report
+// that like any other change.
+func timeless(now, before *source.Source) bool {
+	return !now.Key.Kind.Reported() && (now.Untracked && now.UID == before.UID || now.OnlyLost(before) && !now.DataTime.After(before.DataTime))
 }
 
 // admits reports whether changed annotations may let a source concern more workloads.
@@ -222,7 +220,7 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 // recordChanged records for workloads that a source had other data before. Only the first time
 // counts until the next comparison, because later ones cannot be distinguished.
 func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord, live bool) {
-	noted := !timeless(&now.Source, &before.Source, live)
+	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
 		w, key := s.workloads[concern], now.Key.SeenFrom(concern.Namespace).Local()
 		away, ok := w.away[key]

@@ -201,12 +201,6 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(written("a", 8, 60), live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Version: 8}},
-		"keys were removed, maybe after the edit of which there is a time": {
-			func(s *State) {
-				s.PutSource(written("ab", 7, 50), inASnap)
-				s.PutSource(written("a", 9, 60), inASnap)
-			},
-			reload.SourceSeen{Timeless: true, Version: 9}},
 		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)

@@ -31,10 +31,7 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 		w.recordChanges(known, version, autoReloadAll)
 	}
 	if known != nil {
-		w.seen.Recounted, w.seen.ComparedAt = known.seen.Recounted, known.seen.ComparedAt
-	}
-	if known != nil && version >= VersionOf(known.ResourceVersion) { // restoring a backup returns to lower versions
-		w.seen.Adopted, w.seen.AdoptedSources, w.seen.Ready = known.seen.Adopted, known.seen.AdoptedSources, known.seen.Ready
+		w.seen.Recounted, w.seen.ComparedAt, w.seen.Adopted, w.seen.AdoptedSources, w.seen.Ready = known.seen.Recounted, known.seen.ComparedAt, known.seen.Adopted, known.seen.AdoptedSources, known.seen.Ready
 	}
 	if known != nil && !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
 		w.seen.Recount(version, known.Policy.KeyRule())

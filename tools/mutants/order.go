@@ -89,21 +89,9 @@ func orders() []mutation {
 			in: core, tests: "^TestALostKeyForgetsNoReloadThatWaits$",
 		},
 		{
-			what: "order: keys that a gap removes after an edit have the time of the edit",
-			file: "internal/state/sources.go",
-			from: "(!live || !now.DataTime.After(before.DataTime))", to: "!now.DataTime.After(before.DataTime)",
-			in: known, tests: "^TestTheObservedHistoryOfASource$",
-		},
-		{
-			what: "order: a workload remains adopted in a version of before a backup was restored",
-			file: "internal/state/workload_seen.go",
-			from: "known != nil && version >= VersionOf(known.ResourceVersion) {", to: "known != nil {",
-			in: known, tests: "^TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger$",
-		},
-		{
 			what: "order: Pods that were asked are known to have the data of a deleted source",
 			file: "internal/state/compared.go",
-			from: " && len(f.Gone) == 0 {", to: " {",
+			from: "known.seen.TemplateReverted && f.LacksDeleted()", to: "false",
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{

@@ -74,8 +74,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		if err := whole(job, made); err != nil {
 			return err
 		}
-		r, _ := c.putAnsweredRun(made)
-		d.Ledger.Run = r.UID
+		d.Ledger.Run = c.putAnsweredRun(made).UID
 		return nil
 	}
 }
@@ -262,12 +261,12 @@ func (c *Controller) runHandler(namespace string) *handler {
 }
 
 // putAnsweredRun stores a Job that Reroll created, as a response of the API server shows it.
-func (c *Controller) putAnsweredRun(obj runtime.Object) (kinds.OwnRun, bool) {
+func (c *Controller) putAnsweredRun(obj runtime.Object) kinds.OwnRun {
 	r, ok := readRun(obj)
 	if !ok {
-		return r, false
+		return r
 	}
-	return c.jobs.putAnswer(r, state.VersionOf(obj.(*batchv1.Job).ResourceVersion)), true
+	return c.jobs.putAnswer(r, state.VersionOf(obj.(*batchv1.Job).ResourceVersion))
 }
 
 func readRun(obj runtime.Object) (kinds.OwnRun, bool) {

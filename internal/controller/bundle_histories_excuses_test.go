@@ -35,7 +35,7 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 // next controller that Pods started in between.
 const backUnseen = "excused: back, and the controller ended"
 
-// noteRecorded records which certificates a rollout of ours brings.
+// noteRecorded records the certificates at a rollout of ours, if the controller had seen them all.
 func (h *bundleHistory) noteRecorded(w *trusting) {
 	w.recorded = nil
 	if !h.inGap() && !slices.ContainsFunc(h.events, isBundle) {

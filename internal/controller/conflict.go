@@ -7,7 +7,7 @@ import (
 )
 
 // A write that conflicts with one of another client is no failure: the workload is decided again
-// when the watch brings the newer version. If none arrives, the write is retried. After a few
+// when the watch delivers the newer version. If none arrives, the write is retried. After a few
 // conflicts in a row, it counts as a failure.
 
 // errOtherVersion means that a test in a JSON patch failed, or that the result was invalid: the API

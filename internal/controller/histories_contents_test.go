@@ -26,7 +26,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	if e.Type == watch.Deleted {
 		s.exists, s.deleted = false, e.Version
 		s.goings = append(s.goings, e.Version)
-		o.deletedInDoubt(src, e.Version)
+		o.deletedInDoubt(src)
 		return
 	}
 	content := simapi.ContentOf(e.Object)

@@ -92,7 +92,7 @@ func (o *oracle) reselects(w *workloadTruth, e simapi.Event) {
 		w.reselected = e.Version
 		for src, s := range o.sources {
 			if !s.exists {
-				o.deletedInDoubtOf(w, e.Object, src, s.deleted)
+				o.deletedInDoubtOf(w, e.Object, src)
 			}
 		}
 	}
@@ -107,19 +107,19 @@ func selectorOf(obj simapi.Object) string {
 
 // deletedInDoubt records the workloads that select a source by its labels alone when it is deleted,
 // while no ledger shows what selects their sources.
-func (o *oracle) deletedInDoubt(src simapi.Source, version uint64) {
+func (o *oracle) deletedInDoubt(src simapi.Source) {
 	for _, obj := range o.h.workloads() {
-		o.deletedInDoubtOf(o.workloads[obj.GetUID()], obj, src, version)
+		o.deletedInDoubtOf(o.workloads[obj.GetUID()], obj, src)
 	}
 }
 
-func (o *oracle) deletedInDoubtOf(w *workloadTruth, obj simapi.Object, src simapi.Source, version uint64) {
+func (o *oracle) deletedInDoubtOf(w *workloadTruth, obj simapi.Object, src simapi.Source) {
 	s := o.sources[src]
 	kept := s.plugins
 	s.plugins = "any other"
 	// Where all workloads are opted in at times, that may end before the deletion is noticed.
 	if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.h.all != allNever) {
-		w.moved(src).doubtful = version
+		w.moved(src).doubtful = s.deleted
 	}
 	s.plugins = kept
 }

@@ -41,10 +41,11 @@ func (h *keyHistory) lacked(name string) (all []lackedKey) {
 		if !started || !lives(pod) {
 			continue
 		}
+		web := content[simapi.Source{Resource: "configmaps", Name: "web"}]
 		for _, key := range []string{"a", "b", "c"} {
-			has := strings.Contains(content[simapi.Source{Resource: "configmaps", Name: "web"}], fmt.Sprintf("%q=%q", key, now[key]))
+			has := strings.Contains(web, fmt.Sprintf("%q=%q", key, now[key]))
 			_, exists := now[key]
-			if exists && !has || !exists && strings.Contains(content[simapi.Source{Resource: "configmaps", Name: "web"}], fmt.Sprintf("%q=", key)) {
+			if exists && !has || !exists && strings.Contains(web, fmt.Sprintf("%q=", key)) {
 				all = append(all, lackedKey{pod.UID, key})
 			}
 		}

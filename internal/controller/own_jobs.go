@@ -20,8 +20,8 @@ type ownJobs struct {
 	mu sync.Mutex
 	// runs are the Jobs created from CronJobs, by CronJob and by name.
 	runs map[workload.Key]map[string]kinds.OwnRun
-	// departed has, by namespace, the newest version in which the watch has shown one of them deleted. A
-	// snapshot of all namespaces has the empty one.
+	// departed is, by namespace, the newest version in which the watch has shown that one of them was
+	// deleted. For a snapshot of all namespaces, the namespace is empty.
 	departed map[string]uint64
 	// recreated are the Jobs that are being recreated.
 	recreated map[workload.Key]*recreation
@@ -217,7 +217,8 @@ func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
 	return slices.Collect(maps.Values(o.runs[of]))
 }
 
-// dropRuns forgets the runs of a namespace, or of all, that are deleted in a version, and returns them.
+// dropRuns forgets runs that an event or a snapshot of a version shows to be deleted, and returns them.
+// Namespace is where it shows that; empty for all namespaces.
 func (o *ownJobs) dropRuns(namespace string, version uint64, gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()

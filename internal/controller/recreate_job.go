@@ -228,8 +228,7 @@ func (c *Controller) jobHandler(h *handler, namespace string) *handler {
 		c.queueRecreated(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
 	h.keep = func(named map[types.NamespacedName]struct{}) {
-		runs.version = h.version
-		runs.keep(named)
+		c.keepRuns(namespace, named, h.version)
 		keep(named)
 		absent := absentFrom(namespace, named)
 		c.jobs.dropStuck(func(key workload.Key) bool {

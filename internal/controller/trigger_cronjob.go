@@ -108,7 +108,7 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	if !madeBy(job, w) {
 		return nil
 	}
-	r, ok := readRun(job)
+	r, ok := kinds.ReadRun(job)
 	if ok {
 		r = c.jobs.putRun(r) // it exists
 	}
@@ -244,12 +244,7 @@ func (c *Controller) runHandler(namespace string) *handler {
 	h := &handler{
 		del: func(name types.NamespacedName, version string) { c.dropRun(name, state.VersionOf(version)) },
 	}
-	h.keep = func(named map[types.NamespacedName]struct{}) {
-		absent := absentFrom(namespace, named)
-		c.dropRuns(namespace, state.VersionOf(h.version), func(r *kinds.OwnRun) bool {
-			return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
-		})
-	}
+	h.keep = func(named map[types.NamespacedName]struct{}) { c.keepRuns(namespace, named, h.version) }
 	h.put = func(obj runtime.Object, _ bool) {
 		if r, ok := readRun(obj); ok {
 			if r = c.jobs.putRun(r); r.Held || r.Ended {
@@ -280,6 +275,14 @@ func readRun(obj runtime.Object) (kinds.OwnRun, bool) {
 // dropRun forgets a Job that is deleted in a version. Another Job may have waited for its end.
 func (c *Controller) dropRun(name types.NamespacedName, version uint64) {
 	c.dropRuns(name.Namespace, version, func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
+}
+
+// keepRuns forgets the Jobs that a snapshot of a version lacks.
+func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]struct{}, version string) {
+	absent := absentFrom(namespace, named)
+	c.dropRuns(namespace, state.VersionOf(version), func(r *kinds.OwnRun) bool {
+		return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
+	})
 }
 
 func (c *Controller) dropRuns(namespace string, version uint64, gone func(*kinds.OwnRun) bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// BenchmarkRead is what each event of a workload takes, by objects as they are in a cluster.
+// BenchmarkRead is what each event of a workload costs, with objects as they are in a cluster.
 func BenchmarkRead(b *testing.B) {
 	objects := workloads()
 	for _, obj := range objects {

@@ -276,7 +276,7 @@ func (f *Facts) hasNothingToCompare() bool {
 	if f.Remembered != "" {
 		return !f.OnDelete
 	}
-	return len(f.departed()) == 0
+	return !f.LacksDeleted()
 }
 
 // compareKind compares the sources of one kind with the ledger.

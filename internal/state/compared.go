@@ -43,6 +43,8 @@ func (s sending) earlier() []sending {
 // data, or get it with the write.
 func (s *State) Compared(f *reload.Facts) {
 	versions, revision, marks := versionsOf(f), f.Workload.Revision(), f.Workload.MarksDigest()
+	// If a source that it uses is deleted now, and is created again later, its Pods may have older data.
+	lacks := f.Pods != nil && f.LacksDeleted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.workloads[f.Workload.Key]
@@ -53,8 +55,7 @@ func (s *State) Compared(f *reload.Facts) {
 	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
 	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
-		// Should a source that it uses be deleted now, and return, its Pods may have earlier data.
-		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && f.LacksDeleted(), marks
+		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && lacks, marks
 	}
 }
 

@@ -91,7 +91,7 @@ func orders() []mutation {
 		{
 			what: "order: Pods that were asked are known to have the data of a deleted source",
 			file: "internal/state/compared.go",
-			from: "known.seen.TemplateReverted && f.LacksDeleted()", to: "false",
+			from: "known.seen.TemplateReverted && lacks", to: "lacks && false",
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{
@@ -99,6 +99,12 @@ func orders() []mutation {
 			file: "internal/controller/own_jobs.go",
 			from: "	if gone {\n", to: "	if gone && false {\n",
 			in: controller, tests: "^TestAResponseDoesNotBringADeletedRunBack$",
+		},
+		{
+			what: "order: a snapshot of the Jobs of users does not show which runs are deleted",
+			file: "internal/controller/recreate_job.go",
+			from: "c.keepRuns(namespace, named, h.version)", to: "c.keepRuns(namespace, named, runs.version)",
+			in: controller, tests: "^TestASnapshotOfJobsShowsWhichRunsAreDeleted$",
 		},
 	}
 }

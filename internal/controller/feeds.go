@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -146,6 +147,10 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *handler {
 		},
 	}
 	h.put = func(obj runtime.Object, live bool) {
+		if w, known := c.storedVersion(k, obj); known && live {
+			c.stored(&w, live, false)
+			return
+		}
 		w, err := c.opts.Read(k, obj)
 		if missing, ok := errors.AsType[kinds.NoTemplateError](err); ok {
 			c.withoutTemplate(k, obj, missing.Path)
@@ -185,13 +190,30 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 		differs = true // its owner released it
 	}
 	w = c.state.Complete(w)
+	c.stored(&w, live, differs)
+}
+
+// storedVersion returns the workload whose stored version is that of an object. The watch delivers
+// the version that a response to our own write contained: to read it again would be a fifth of what
+// a reload costs here.
+func (c *Controller) storedVersion(k kinds.Kind, obj runtime.Object) (workload.Workload, bool) {
+	m, ok := obj.(metav1.Object)
+	if !ok {
+		return workload.Workload{}, false
+	}
+	w, known := c.state.Workload(workload.Key{Kind: k.Name, Namespace: m.GetNamespace(), Name: m.GetName()})
+	return w, known && w.UID == m.GetUID() && w.ResourceVersion == m.GetResourceVersion() && w.ResourceVersion != ""
+}
+
+// stored continues what waits for an event of a workload.
+func (c *Controller) stored(w *workload.Workload, live, differs bool) {
 	c.trackStatus(w.Key)
 	c.updateFleets(w.Key)
 	c.queuePause(w.Key)
 	switch conflicted := c.endConflict(w.Key); {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
-	case differs || w.RolledOut && c.awaitsRollout(w.Key) || c.rolledByUser(&w):
+	case differs || w.RolledOut && c.awaitsRollout(w.Key) || c.rolledByUser(w):
 		c.enqueue(w.Key, live)
 	}
 }

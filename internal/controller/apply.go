@@ -156,7 +156,9 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 			return err
 		}
 	}
-	patch, text, err := c.patch(kind, facts, d)
+	written := d.Ledger.Bounded()
+	text := written.String()
+	patch, err := c.patch(kind, facts, d, text)
 	if err != nil {
 		return err
 	}
@@ -187,8 +189,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	}
 	// The watch delivers this version later. Until then, nothing may be decided from an earlier
 	// one.
-	c.state.PutAnswer(answer)
-	c.state.Remember(&answer, text)
+	c.state.PutWritten(answer, &written, text)
 	if d.Action == reload.Reload {
 		c.trackReload(&answer, d)
 		c.queuePause(w.Key)
@@ -197,16 +198,14 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	return nil
 }
 
-func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision) (patch kinds.Patch, ledger string, err error) {
+func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision, ledger string) (kinds.Patch, error) {
 	w := &facts.Workload
 	var marking *workload.Marking
 	if d.Action == reload.Reload && w.Runs == nil {
 		m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 		marking = &m
 	}
-	ledger = d.Ledger.String()
-	patch, err = kind.Patch(w, ledger, marking, c.opts.Names)
-	return patch, ledger, err
+	return kind.Patch(w, ledger, marking, c.opts.Names)
 }
 
 // mayAdopt spreads the first ledgers of a large cluster over time. A workload that has to wait goes

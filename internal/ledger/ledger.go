@@ -144,7 +144,7 @@ func (l Ledger) String() string {
 // aggregate replaces the entries of the kind that needs most room, then of the next. l is not
 // changed.
 func (l Ledger) Bounded() Ledger {
-	for len(l.text()) > maxLedgerText {
+	for !l.surelyFits() && len(l.text()) > maxLedgerText {
 		kind := l.largestKind()
 		if kind == 0 {
 			break // the entries of other namespaces are few
@@ -152,6 +152,28 @@ func (l Ledger) Bounded() Ledger {
 		l = l.aggregated(kind)
 	}
 	return l
+}
+
+// surelyFits reports whether the text is short enough, as that of nearly all workloads is, without
+// the cost of making it.
+func (l Ledger) surelyFits() bool {
+	const (
+		rest    = 2 << 10 // the fields that have a bound
+		each    = 128     // what belongs to a name: a digest or two numbers, and the punctuation
+		escaped = 6       // the bytes of JSON for one byte of a string, at most
+	)
+	length := rest + escaped*(len(l.UID)+len(l.Instance)+len(l.Run)+len(l.Consented))
+	length += each * (len(l.Superseded) + len(l.Entries) + len(l.Gone) + len(l.Aggregates) + len(l.Certificates))
+	for key := range l.Entries {
+		length += escaped * len(key.Name)
+	}
+	for key := range l.Gone {
+		length += escaped * len(key.Name)
+	}
+	for name := range l.Certificates {
+		length += escaped * len(name)
+	}
+	return length <= maxLedgerText
 }
 
 // Aggregate returns one digest for all entries of a kind, without sources of other namespaces.

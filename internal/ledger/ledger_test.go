@@ -186,6 +186,18 @@ func TestLedgerUsesAllTheRoom(t *testing.T) {
 	}
 }
 
+// In JSON, a byte of a name may need six.
+func TestLedgerOfNamesThatGrow(t *testing.T) {
+	for what, l := range map[string]ledger.Ledger{
+		"entries":      {Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: strings.Repeat("\x01", ledgerLimit/5)}: {}}},
+		"many entries": {Entries: entriesOf(source.ConfigMap, ledgerLimit/60, "\x01\x01\x01")},
+	} {
+		if got := len(l.String()); got > ledgerLimit {
+			t.Errorf("%s: the text has %d bytes, must have %d at most", what, got, ledgerLimit)
+		}
+	}
+}
+
 func TestLedgerThatCannotBecomeSmaller(t *testing.T) {
 	l := ledger.Ledger{UID: "u", Instance: strings.Repeat("k", 2*ledgerLimit), Entries: entriesOf(source.Secret, 1, "a")}
 	if got, err := ledger.Parse(l.String()); err != nil || got.Instance != l.Instance || len(got.Aggregates) != 1 {

@@ -35,8 +35,12 @@ func (s *State) Remember(w *workload.Workload, ledger string) {
 	rank := s.rankOf(w, ledger)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.remember(w, ledger, rank)
+}
+
+func (s *State) remember(w *workload.Workload, text string, rank ledger.Rank) {
 	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
-		known.remembered, known.ranks.remembered = ledger, rank
+		known.remembered, known.ranks.remembered = text, rank
 	}
 }
 

@@ -1,10 +1,14 @@
 package state
 
 import (
+	"cmp"
+	"fmt"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -75,5 +79,44 @@ func TestARemovedLedgerIsNoComparison(t *testing.T) {
 	s.PutWorkload(deployment("web", "cm", 3), live)
 	if f, _ := s.Facts(deployment("web", "cm", 0).Key); f.Seen.Compared {
 		t.Error("it counts as compared")
+	}
+}
+
+// What is known of a ledger that was written is what would be read from its text.
+func TestTheRankOfAWrittenLedger(t *testing.T) {
+	many := map[source.LocalKey]digest.Digest{}
+	for i := range 1000 {
+		many[source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("config-%d", i)}] = digest.Digest{1}
+	}
+	other := (&ledger.Ledger{UID: "web", Counter: 9, Instance: "other"}).String()
+	for name, tc := range map[string]struct {
+		written ledger.Ledger
+		// answer is the text of the response, if it is another one.
+		answer string
+	}{
+		"few sources":                            {ledger.Ledger{UID: "web", Counter: 4, Writes: 7, Instance: "ours", Turn: ledger.Turn{At: 5}}, ""},
+		"so many that it has one digest for all": {ledger.Ledger{UID: "web", Counter: 4, Entries: many}, ""},
+		"the response has another":               {ledger.Ledger{UID: "web", Counter: 4}, other},
+		"it is of another object":                {ledger.Ledger{UID: "another", Counter: 4}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			written := tc.written.Bounded()
+			text := written.String()
+			web := func(version int, text string) workload.Workload {
+				w := deployment("web", "cm", version, annotations.Ledger, text)
+				w.UID = "web"
+				return w
+			}
+			s.PutWorkload(web(2, ""), live)
+			answer := web(3, cmp.Or(tc.answer, text))
+			s.PutWritten(answer, &written, text)
+
+			got := s.workloads[answer.Key]
+			want := ranks{current: answer.LedgerRank(answer.LedgerText), remembered: answer.LedgerRank(text)}
+			if got.ranks != want || got.remembered != text || got.ResourceVersion != "3" {
+				t.Errorf("version %s has %+v, must be 3 with %+v", got.ResourceVersion, got.ranks, want)
+			}
+		})
 	}
 }

@@ -65,6 +65,28 @@ func (s *State) PutAnswer(w workload.Workload) {
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.putAnswer(w, revision, rank)
+}
+
+// PutWritten stores the response to the write of a ledger, and remembers the ledger. Its text is not
+// parsed again, unless the response has another one.
+func (s *State) PutWritten(w workload.Workload, written *ledger.Ledger, text string) {
+	w.Ledgers = s.ledgers
+	var rank ledger.Rank
+	if written.UID == w.UID {
+		rank = written.Rank()
+	}
+	revision, current := w.Revision(), rank
+	if w.LedgerText != text {
+		current = s.rankOf(&w, w.LedgerText)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putAnswer(w, revision, current)
+	s.remember(&w, text, rank)
+}
+
+func (s *State) putAnswer(w workload.Workload, revision digest.Digest, rank ledger.Rank) {
 	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
 		s.putWorkload(w, revision, rank, true)
 		now := s.workloads[w.Key]

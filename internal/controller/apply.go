@@ -156,9 +156,10 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 			return err
 		}
 	}
+	marking := c.mark(facts, &d) // the ledger records the marks
 	written := d.Ledger.Bounded()
 	text := written.String()
-	patch, err := c.patch(kind, facts, d, text)
+	patch, err := kind.Patch(w, text, marking, c.opts.Names)
 	if err != nil {
 		return err
 	}
@@ -198,14 +199,14 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	return nil
 }
 
-func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision, ledger string) (kinds.Patch, error) {
+// mark returns what a reload writes into the pod template, and records it in the ledger of the
+// decision. It returns nil if the template stays as it is.
+func (c *Controller) mark(facts *reload.Facts, d *reload.Decision) *workload.Marking {
 	w := &facts.Workload
-	var marking *workload.Marking
-	if d.Action == reload.Reload && w.Runs == nil {
-		m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
-		marking = &m
+	if d.Action != reload.Reload || w.Runs != nil {
+		return nil
 	}
-	return kind.Patch(w, ledger, marking, c.opts.Names)
+	return new(d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now()))
 }
 
 // mayAdopt spreads the first ledgers of a large cluster over time. A workload that has to wait goes

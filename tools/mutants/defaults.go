@@ -80,7 +80,7 @@ func notifications() []mutation {
 		{
 			what: "notify: the rollout of a user does not end it",
 			file: "internal/controller/feeds.go",
-			from: " || c.rolledByUser(&w):", to: ":",
+			from: " || c.rolledByUser(w):", to: ":",
 			in: controller, tests: "^TestTheRolloutOfAUserEndsIt$",
 		},
 		{

@@ -95,6 +95,12 @@ func orders() []mutation {
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{
+			what: "order: the ledger of a reload lacks its marks",
+			file: "internal/controller/apply.go",
+			from: "c.mark(facts, &d) //", to: "c.mark(facts, new(d)) //",
+			in: "./internal/controller", tests: "^TestTheLedgerOfAReloadHasItsMarks$",
+		},
+		{
 			what: "order: a response brings a deleted run back",
 			file: "internal/controller/own_jobs.go",
 			from: "	if gone {\n", to: "	if gone && false {\n",

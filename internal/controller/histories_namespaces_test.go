@@ -5,6 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -35,7 +37,37 @@ func (u *users) selectNamespace() bool {
 }
 
 func (o *oracle) namespace(e simapi.Event) {
-	o.unselected = e.Object.GetLabels()[selectLabel] != selectValue
+	unselected := e.Object.GetLabels()[selectLabel] != selectValue
+	if unselected && !o.unselected {
+		o.unselectedAt = e.Version
+	}
+	o.unselected = unselected
 	o.h.say("user: %s is selected at %d: %t", e.Object.GetName(), e.Version, !o.unselected)
 	o.coverAll(turn{e.Version, byNamespace}, e.Version)
+}
+
+// noteEarly records the sources of which a ledger of ours has data before the workload covers them: the
+// namespace was not selected any more, which the controller had not been shown. For the controller, that
+// is a cover with a lapse.
+func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
+	if !o.unselected || l.known[shop] >= o.unselectedAt {
+		return
+	}
+	current, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
+	if err != nil {
+		return
+	}
+	for key, sum := range current.Entries {
+		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
+		if _, first := w.first[src]; !first && !sum.IsZero() && l.known[src] > 0 {
+			w.early[src] = l.known[src]
+		}
+	}
+}
+
+// changedSinceEarly reports whether data changed since such a ledger and since the last rollout by
+// another client.
+func (w *workloadTruth) changedSinceEarly(src simapi.Source, c change) bool {
+	early, noted := w.early[src]
+	return noted && c.version > max(early, w.foreign)
 }

@@ -46,5 +46,21 @@ func keptSelectedHistories() map[string]keptHistory {
 			s.shownAll("configmaps")
 			s.users.selectNamespace()
 		}},
+		"a workload is opted in before the controller has seen that a source is ignored, and the source is edited before it is not ignored any more": {draws{}, func(s script) {
+			ignores := func(value string) {
+				s.users.save(settings, keeper{manager: "kubectl-annotate"}, func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, value) })
+			}
+			s.again("web", nil)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			ignores("true")
+			s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
+			s.shownAll("deployments")
+			s.elapse(2 * longestSettle)
+			s.lookAtAll()
+			s.edit(settings, "kubectl-edit")
+			s.shownAll("configmaps")
+			ignores("")
+		}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -47,20 +48,20 @@ func (o *oracle) namespace(e simapi.Event) {
 }
 
 // noteEarly records the sources of which a ledger of ours has data before the workload covers them: the
-// namespace was not selected any more, which the controller had not been shown. For the controller, that
-// is a cover with a lapse.
+// namespace was not selected any more, or the source did not concern the workload any more, and the
+// controller had not been shown that. For the controller, that is a cover with a lapse.
 func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
-	if !o.unselected || l.known[shop] >= o.unselectedAt {
-		return
-	}
 	current, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
 	if err != nil {
 		return
 	}
-	for key, sum := range current.Entries {
-		src := simapi.Source{Resource: key.Kind.Resource(), Name: key.Name}
-		if _, first := w.first[src]; !first && !sum.IsZero() && l.known[src] > 0 {
-			w.early[src] = l.known[src]
+	namespaceUnseen := o.unselected && l.known[shop] < o.unselectedAt
+	for _, src := range sources() {
+		sum := current.Entries[source.LocalKey{Kind: kindOf(src), Name: src.Name}]
+		_, first := w.first[src]
+		known, unseen := l.known[src], namespaceUnseen || l.known[src] < o.sources[src].said
+		if !first && !sum.IsZero() && known > 0 && unseen {
+			w.early[src] = known
 		}
 	}
 }

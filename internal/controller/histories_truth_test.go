@@ -18,8 +18,9 @@ type sourceTruth struct {
 	exists  bool
 	content string
 	created time.Time
-	// deleted is when it was last deleted, and made when it was last created.
-	deleted, made uint64
+	// deleted is when it was last deleted, made when it was last created, and said when its annotations
+	// or labels last changed about which workloads it concerns.
+	deleted, made, said uint64
 	// dates has, by version, the time that the API shows for the data after each write.
 	dates []dated
 	// comings are its creations, and goings its deletions.
@@ -54,10 +55,9 @@ type change struct {
 	content string
 	// deleted is when the source was deleted, if the change is a recreation with other data.
 	deleted uint64
-	// instant reports whether the change was in the second in which the source was created.
-	instant bool
-	// proven reports whether its date is that of data.
-	proven bool
+	// instant reports whether the change was in the second in which the source was created, and proven
+	// whether its date is that of data.
+	instant, proven bool
 }
 
 type workloadTruth struct {

@@ -83,6 +83,7 @@ func (o *oracle) sourceSays(src simapi.Source, s *sourceTruth, e simapi.Event) {
 	if s.matches == matches && s.ignored == ignored && s.selected == selected && s.plugins == plugins {
 		return
 	}
+	s.said = e.Version
 	o.labelMoves(src, s, plugins, e.Version)
 	s.matches, s.ignored, s.selected = matches, ignored, selected
 	o.coverAll(turn{e.Version, bySource}, e.Version)

@@ -1,15 +1,18 @@
 package controller
 
-import "github.com/reroll-dev/reroll/test/simapi"
+import (
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
 
 // selects gives a source the label by which controllers select, or takes it away.
 func (s script) selects(src simapi.Source, value string) {
 	s.users.save(src, keeper{manager: "kubectl-label"}, func(obj simapi.Object) { s.users.label(obj, selectLabel, value) })
 }
 
-// keptSelectedHistories are those of controllers that select sources by a label.
+// keptSelectedHistories are those of controllers that select sources or namespaces by a label.
 func keptSelectedHistories() map[string]keptHistory {
-	token := sources()[2]
+	settings, token := sources()[0], sources()[2]
 	return map[string]keptHistory{
 		"a workload has no reference to a Secret for a while, in which it loses the label that selects it, and it is deleted while the controller is away": {draws{selector: true, onDelete: true}, func(s script) {
 			s.selects(token, selectValue)
@@ -26,6 +29,38 @@ func keptSelectedHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.stop()
 			s.users.deleteSource(token)
+		}},
+		"a workload is opted in before the controller has seen that its namespace is not selected, and a source is edited before it is selected again": {draws{inNamespace: true}, func(s script) {
+			if s.oracle.unselected {
+				s.users.selectNamespace()
+			}
+			s.again("web", nil)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.selectNamespace()
+			s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
+			s.shownAll("deployments")
+			s.elapse(2 * longestSettle)
+			s.lookAtAll()
+			s.edit(settings, "kubectl-edit")
+			s.shownAll("configmaps")
+			s.users.selectNamespace()
+		}},
+		"a workload is opted in before the controller has seen that a source is ignored, and the source is edited before it is not ignored any more": {draws{}, func(s script) {
+			ignores := func(value string) {
+				s.users.save(settings, keeper{manager: "kubectl-annotate"}, func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, value) })
+			}
+			s.again("web", nil)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			ignores("true")
+			s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
+			s.shownAll("deployments")
+			s.elapse(2 * longestSettle)
+			s.lookAtAll()
+			s.edit(settings, "kubectl-edit")
+			s.shownAll("configmaps")
+			ignores("")
 		}},
 	}
 }

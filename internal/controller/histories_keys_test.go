@@ -43,11 +43,7 @@ func (h *history) noteWholes() {
 		h.wholes = map[digest.Digest]digest.Digest{}
 	}
 	for _, src := range sources() {
-		kind := source.ConfigMap
-		if src.Resource == "secrets" {
-			kind = source.Secret
-		}
-		if known, ok := h.c.state.Source(source.Key{Kind: kind, Namespace: namespace, Name: src.Name}); ok {
+		if known, ok := h.c.state.Source(source.Key{Kind: kindOf(src), Namespace: namespace, Name: src.Name}); ok {
 			for _, without := range [][]string{{"spare"}, {"spare", "other"}} {
 				h.wholes[known.DigestOf(source.ListedKeys(nil, without))] = known.Digest
 			}

@@ -5,6 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -35,7 +38,37 @@ func (u *users) selectNamespace() bool {
 }
 
 func (o *oracle) namespace(e simapi.Event) {
-	o.unselected = e.Object.GetLabels()[selectLabel] != selectValue
+	unselected := e.Object.GetLabels()[selectLabel] != selectValue
+	if unselected && !o.unselected {
+		o.unselectedAt = e.Version
+	}
+	o.unselected = unselected
 	o.h.say("user: %s is selected at %d: %t", e.Object.GetName(), e.Version, !o.unselected)
 	o.coverAll(turn{e.Version, byNamespace}, e.Version)
+}
+
+// noteEarly records the sources of which a ledger of ours has data before the workload covers them: the
+// namespace was not selected any more, or the source did not concern the workload any more, and the
+// controller had not been shown that. For the controller, that is a cover with a lapse.
+func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
+	current, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
+	if err != nil {
+		return
+	}
+	namespaceUnseen := o.unselected && l.known[shop] < o.unselectedAt
+	for _, src := range sources() {
+		sum := current.Entries[source.LocalKey{Kind: kindOf(src), Name: src.Name}]
+		_, first := w.first[src]
+		known, unseen := l.known[src], namespaceUnseen || l.known[src] < o.sources[src].said
+		if !first && !sum.IsZero() && known > 0 && unseen {
+			w.early[src] = known
+		}
+	}
+}
+
+// changedSinceEarly reports whether data changed since such a ledger and since the last rollout by
+// another client.
+func (w *workloadTruth) changedSinceEarly(src simapi.Source, c change) bool {
+	early, noted := w.early[src]
+	return noted && c.version > max(early, w.foreign)
 }

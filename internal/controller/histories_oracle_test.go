@@ -60,8 +60,10 @@ type oracle struct {
 	keyLostAt uint64
 	keyless   bool
 
-	// unselected reports whether controllers ignore the namespace.
-	unselected bool
+	// unselected reports whether controllers ignore the namespace, and unselectedAt is since when they
+	// last began to.
+	unselected   bool
+	unselectedAt uint64
 	// all reports --auto-reload-all. allFrom is since when controllers start with it, or 0, and
 	// mayFrom also counts one without it that ended before it recorded that in the cluster.
 	all              bool
@@ -263,6 +265,8 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		return "", o.excused(templateReturned)
 	case w.began[src].by == bySource && w.began[src].version == c.version:
 		return "", o.excused(inOneWrite)
+	case w.changedSinceEarly(src, c):
+		return "", o.excused(changedInLapse)
 	default:
 		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), false
 	}

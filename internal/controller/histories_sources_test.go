@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -17,6 +18,14 @@ func sources() []simapi.Source {
 		{Resource: "configmaps", Name: "settings"}, {Resource: "configmaps", Name: "routes"},
 		{Resource: "secrets", Name: "token"}, {Resource: "secrets", Name: "cert"},
 	}
+}
+
+// kindOf is the kind of one of them.
+func kindOf(src simapi.Source) source.Kind {
+	if src.Resource == "secrets" {
+		return source.Secret
+	}
+	return source.ConfigMap
 }
 
 func (u *users) source() simapi.Source { return sources()[u.h.rand.IntN(len(sources()))] }

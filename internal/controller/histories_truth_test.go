@@ -18,8 +18,9 @@ type sourceTruth struct {
 	exists  bool
 	content string
 	created time.Time
-	// deleted is when it was last deleted, and made when it was last created.
-	deleted, made uint64
+	// deleted is when it was last deleted, made when it was last created, and said when its annotations
+	// or labels last changed about which workloads it concerns.
+	deleted, made, said uint64
 	// dates has, by version, the time that the API shows for the data after each write.
 	dates []dated
 	// comings are its creations, and goings its deletions.
@@ -54,10 +55,9 @@ type change struct {
 	content string
 	// deleted is when the source was deleted, if the change is a recreation with other data.
 	deleted uint64
-	// instant reports whether the change was in the second in which the source was created.
-	instant bool
-	// proven reports whether its date is that of data.
-	proven bool
+	// instant reports whether the change was in the second in which the source was created, and proven
+	// whether its date is that of data.
+	instant, proven bool
 }
 
 type workloadTruth struct {
@@ -66,14 +66,15 @@ type workloadTruth struct {
 	// covered is since when a source is covered, and first since when it has been covered apart
 	// from lapses: the controller may act on changes in a lapse, but need not.
 	covered, first map[simapi.Source]uint64
+	// early has the versions of sources in a ledger of ours from before they were first covered.
+	early map[simapi.Source]uint64
 	// may is since when a controller may act: with --auto-reload-all, since its start.
 	may map[simapi.Source]turn
 	// adopted is from when on the controller has had time to record the data of a covered source.
 	adopted map[simapi.Source]uint64
 	// began is how first began, and ended is how a former cover ended.
-	began   map[simapi.Source]turn
-	ended   map[simapi.Source]turn
-	created uint64
+	began, ended map[simapi.Source]turn
+	created      uint64
 	// foreign is the last rollout by another client. The creation is the first one. foreigns are all
 	// later ones.
 	foreign  uint64
@@ -84,14 +85,13 @@ type workloadTruth struct {
 	calm, before uint64
 	recent       []*corev1.PodTemplateSpec
 	returned     bool
-	// carried has, by source, the version up to which our rollouts were made with its data.
-	carried map[simapi.Source]uint64
+	// carried has, by source, the version up to which our rollouts were made with its data, and wrote the
+	// version that the controller had been shown when it wrote last.
+	carried, wrote map[simapi.Source]uint64
 	// noted is the newest date of the data that the controller had been shown when it wrote last.
 	noted time.Time
 	// bare is when the digest key was last lost while it had no ledger.
 	bare uint64
-	// wrote has, by source, the version that the controller had been shown when it wrote last.
-	wrote map[simapi.Source]uint64
 	// overwritten are changes that left no time, after a change that no controller had acted on.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64
@@ -122,10 +122,9 @@ type workloadTruth struct {
 	// dropped has the version of the last ledger of ours without a former source.
 	dropped map[simapi.Source]uint64
 	// tampered counts the changes of the ledger by other clients, and accepted those before our last
-	// write.
+	// write. tamperedIn is the version of the last one.
 	tampered, accepted int
-	// tamperedIn is the version of the last one.
-	tamperedIn uint64
+	tamperedIn         uint64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
 	// whether any of them did so because the one before was undone: later ones have that form of mark,
 	// too. annotated reports whether the last one was marked by the annotation.
@@ -207,7 +206,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 	return &workloadTruth{
 		uid: obj.GetUID(), name: obj.GetName(), created: version, foreign: version,
 		may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
-		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, anew: map[simapi.Source]uint64{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
+		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, early: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, anew: map[simapi.Source]uint64{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
 		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, moves: map[simapi.Source]*moves{},
@@ -297,7 +296,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 	o.coverClasses(w, obj, at, from)
 }
 
-// ours receives a write of the controller.
+// ours receives a write of ours.
 func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	l := o.h.landing.look
 	l.wrote = true
@@ -347,4 +346,5 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		}
 	}
 	o.noteDates(w, l)
+	o.noteEarly(w, l, e.Object)
 }

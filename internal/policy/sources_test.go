@@ -112,6 +112,14 @@ func TestTextsOfAPolicyShowWhatElseDecides(t *testing.T) {
 	if texts(values{annotations.Sources: "a=b"}, true) == base {
 		t.Error("that all are opted in is like that none is")
 	}
+	// The same sources are selected, whichever opts in.
+	namespace, _ := policy.ParseNamespace(values{annotations.AutoOfNamespace: "true"}, annotations.DefaultNames())
+	plain, _ := parse(values{annotations.Sources: "a=b"}, nil)
+	plain = plain.Under(namespace)
+	byFlag, byNamespace := texts(values{annotations.Sources: "a=b"}, true), strings.Join(plain.Texts(false), "|")
+	if own := texts(values{annotations.Sources: "a=b", auto: "true"}, false); byNamespace != byFlag || own != byFlag {
+		t.Errorf("opted in by the flag, %q; by the namespace, %q; by an annotation, %q", byFlag, byNamespace, own)
+	}
 	if texts(values{auto: "true"}, false) != "" {
 		t.Error("a policy without a selector has texts")
 	}

@@ -100,5 +100,11 @@ func byLabels() []mutation {
 			from: "	if !f.OnDelete {\n		return\n	}\n	f.findLeft(base, t)\n", to: "	f.findLeft(base, t)\n	if !f.OnDelete {\n		return\n	}\n",
 			in: core, tests: history,
 		},
+		{
+			what: "labels: a default of the namespace in place of --auto-reload-all selects other sources",
+			file: "internal/policy/sources.go",
+			from: "strconv.FormatBool(optedIn))", to: "strconv.FormatBool(optedIn)+kind.optedIn(p.ruleByDefault(autoReloadAll)).String())",
+			in: "./internal/policy", tests: "^TestTextsOfAPolicyShowWhatElseDecides$",
+		},
 	}
 }

@@ -69,12 +69,12 @@ func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool
 // ExactNames returns the names of a kind that match only one source, in the order of the
 // annotation. It excludes names with a special character of regular expressions, such as a dot, and
 // the sources of other namespaces.
-func (p Policy) ExactNames(kind source.Kind) []string {
+func (p *Policy) ExactNames(kind source.Kind) []string {
 	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern == nil && !strings.Contains(e.Text, "/") })
 }
 
 // Patterns returns the named entries of a kind that can match several sources.
-func (p Policy) Patterns(kind source.Kind) []string {
+func (p *Policy) Patterns(kind source.Kind) []string {
 	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern != nil })
 }
 
@@ -94,7 +94,7 @@ func (p *Policy) Foreign() []source.LocalKey {
 }
 
 // CountNames returns the number of ExactNames of all kinds, and whether there are Patterns.
-func (p Policy) CountNames() (names int, patterns bool) {
+func (p *Policy) CountNames() (names int, patterns bool) {
 	for _, kind := range p.kinds {
 		if kind.entries != nil {
 			names += len(kind.entries.Entries) - len(kind.entries.Patterns) - len(kind.entries.Foreign)
@@ -104,7 +104,7 @@ func (p Policy) CountNames() (names int, patterns bool) {
 	return names, patterns
 }
 
-func (p Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry) bool) []string {
+func (p *Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry) bool) []string {
 	var texts []string
 	for _, entry := range p.of(kind).entries.All() {
 		if wanted(entry) {

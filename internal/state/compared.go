@@ -22,12 +22,17 @@ const maxUnanswered = 4
 
 // of returns the write with a ledger.
 func (s sending) of(text string) (sending, bool) {
-	for _, w := range slices.Concat([]sending{s}, s.before) {
-		if text != "" && w.text == text {
-			return w, true
-		}
+	switch {
+	case text == "":
+		return sending{}, false
+	case s.text == text:
+		return s, true
 	}
-	return sending{}, false
+	at := slices.IndexFunc(s.before, func(w sending) bool { return w.text == text })
+	if at < 0 {
+		return sending{}, false
+	}
+	return s.before[at], true
 }
 
 // earlier are the writes that may still take effect when another one begins.

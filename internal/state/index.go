@@ -61,6 +61,7 @@ func linksOf(w *workload.Workload, autoReloadAll bool, keys policy.KeyMode) link
 	if len(w.References)+names > mostExact {
 		return l
 	}
+	l.exact = make([]source.LocalKey, 0, len(w.References)+names)
 	for _, ref := range w.References {
 		l.exact = append(l.exact, ref.Key)
 	}

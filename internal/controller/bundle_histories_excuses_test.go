@@ -43,6 +43,15 @@ func (h *bundleHistory) noteRecorded(w *trusting) {
 	}
 }
 
+// noteAhead is for an event of a bundle that arrives before the earlier one of a template which begins
+// to project a union. Nothing shows the controller whether the union had other certificates before.
+func (h *bundleHistory) noteAhead(bundle simapi.Event) {
+	for _, w := range h.workloads {
+		ahead := slices.ContainsFunc(h.events, func(e simapi.Event) bool { return e.Version == w.chosenIn }) && bundle.Version > w.chosenIn
+		w.doubt = w.doubt || ahead && bundle.Object.GetName() != companyBundle.Name
+	}
+}
+
 // stop ends the controller.
 func (h *bundleHistory) stop() {
 	if !h.up {

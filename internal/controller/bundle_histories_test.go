@@ -54,6 +54,8 @@ type trusting struct {
 	// is when it projected something else.
 	doubt    bool
 	chosenAt time.Time
+	// chosenIn is the version of that template, if it began to project a union; otherwise 0.
+	chosenIn uint64
 	// reloads counts those since the last rest, and waited reports whether Pods waited then.
 	reloads int
 	waited  bool
@@ -96,6 +98,7 @@ func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.arrives = func(e simapi.Event) {
 		at := types.NamespacedName{Name: e.Object.GetName()}
+		h.noteAhead(e)
 		h.shown = e.Version
 		if e.Type == watch.Deleted {
 			h.bundles.del(at, e.Object.GetResourceVersion())

@@ -146,7 +146,10 @@ func (h *bundleHistory) change(w *trusting) {
 	maps.DeleteFunc(w.adopted, gone)
 	maps.DeleteFunc(w.owed, gone)
 	w.doubt = w.doubt || h.inGap() || slices.ContainsFunc(h.events, isBundle)
-	w.chosenAt, w.rolled, w.recorded = h.server.Now(), h.server.Version(), nil
+	w.chosenAt, w.chosenIn, w.rolled, w.recorded = h.server.Now(), 0, h.server.Version(), nil
+	if slices.ContainsFunc(w.use.sources, func(src simapi.Source) bool { return src != companyBundle && gone(src, false) }) {
+		w.chosenIn = h.server.Version()
+	}
 	h.say("user: %s projects %v, optional %t", w.key, w.use.sources, w.use.optional)
 }
 

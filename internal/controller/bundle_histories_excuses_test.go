@@ -43,6 +43,61 @@ func (h *bundleHistory) noteRecorded(w *trusting) {
 	}
 }
 
+// leaves is for a source whose deletion is a change. Its Pods are rolled without it, and the ledger has
+// it until then.
+func (w *trusting) leaves(src simapi.Source) {
+	if w.adopted[src] {
+		w.kept[src] = true
+	}
+	delete(w.adopted, src)
+}
+
+// returns is for a source that exists again. It is not new for a ledger that still has it, even if Pods
+// started without it meanwhile: the documentation says so.
+func (w *trusting) returns(src simapi.Source, exists bool) {
+	if exists && w.kept[src] {
+		w.adopted[src] = true
+	}
+	if exists {
+		delete(w.kept, src)
+	}
+}
+
+func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
+	if exists {
+		if h.past[src] == nil {
+			h.past[src] = map[string]bool{}
+		}
+		h.past[src][content] = true
+	}
+}
+
+// noteLedger records which sources a ledger has that was just written, by what the controller had seen.
+func (h *bundleHistory) noteLedger(w *trusting) {
+	now := h.present()
+	for _, src := range w.use.sources {
+		_, exists := now[src]
+		switch seen := h.sawExist(src); {
+		case !seen && h.onDelete:
+			delete(w.adopted, src) // even if it is back: the controller has not seen that
+			delete(w.kept, src)
+		case seen && exists && !h.inGap():
+			w.adopted[src] = true
+		}
+	}
+}
+
+// sawExist reports whether a source existed in the version up to which the controller has seen bundles.
+func (h *bundleHistory) sawExist(src simapi.Source) bool {
+	n := 0
+	for _, version := range h.turned[src] {
+		if version <= h.shown {
+			n++
+		}
+	}
+	return n%2 == 1
+}
+
 // noteAhead is for an event of a bundle that arrives before the earlier one of a template which begins
 // to project a union. Nothing shows the controller whether the union had other certificates before.
 func (h *bundleHistory) noteAhead(bundle simapi.Event) {

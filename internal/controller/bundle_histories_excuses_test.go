@@ -31,15 +31,21 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 
 // backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
 // ended before it saw that they were back. It had not seen the first change, either, or the API server had
-// rejected each reload for it, because the watch of workloads lagged behind a rollout. Nothing shows the
-// next controller that Pods started in between.
+// rejected each reload for it, because the watch of workloads lagged behind a rollout. Or the API server
+// rejected those for the second change. Nothing shows the next controller that Pods started in between.
 const backUnseen = "excused: back, and the controller ended"
 
-// noteRecorded records the certificates at a rollout of ours, if the controller had seen them all.
+// noteRecorded records the certificates in the ledger of a rollout of ours.
 func (h *bundleHistory) noteRecorded(w *trusting) {
 	w.recorded = nil
-	if !h.inGap() && !slices.ContainsFunc(h.events, isBundle) {
-		w.recorded = h.present()
+	if h.inGap() {
+		return
+	}
+	w.recorded = certificatesOf{}
+	for _, src := range bundleSources() {
+		if seen := h.saw(src); seen.exists {
+			w.recorded[src] = seen.content
+		}
 	}
 }
 
@@ -77,7 +83,7 @@ func (h *bundleHistory) noteLedger(w *trusting) {
 	now := h.present()
 	for _, src := range w.use.sources {
 		_, exists := now[src]
-		switch seen := h.sawExist(src); {
+		switch seen := h.saw(src).exists; {
 		case !seen && h.onDelete:
 			delete(w.adopted, src) // even if it is back: the controller has not seen that
 			delete(w.kept, src)
@@ -87,15 +93,21 @@ func (h *bundleHistory) noteLedger(w *trusting) {
 	}
 }
 
-// sawExist reports whether a source existed in the version up to which the controller has seen bundles.
-func (h *bundleHistory) sawExist(src simapi.Source) bool {
-	n := 0
-	for _, version := range h.turned[src] {
-		if version <= h.shown {
-			n++
+// held are the certificates of a source since a version.
+type held struct {
+	since   uint64
+	content string
+	exists  bool
+}
+
+// saw is the latest of a source that the controller has seen.
+func (h *bundleHistory) saw(src simapi.Source) (latest held) {
+	for _, of := range h.held[src] {
+		if of.since <= h.shown {
+			latest = of
 		}
 	}
-	return n%2 == 1
+	return latest
 }
 
 // noteAhead is for an event of a bundle that arrives before the earlier one of a template which begins
@@ -118,7 +130,8 @@ func (h *bundleHistory) stop() {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
 			present, exists := now[src]
-			back := known && exists && recorded == present && h.editedIn[src] > h.shown && h.differs(w, src, present)
+			unwritten := h.editedIn[src] > h.shown || w.rejected >= h.editedIn[src]
+			back := known && exists && recorded == present && unwritten && h.differs(w, src, present)
 			if back {
 				h.counts[backUnseen]++
 			}

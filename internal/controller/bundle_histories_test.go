@@ -46,13 +46,13 @@ type trusting struct {
 	kept map[simapi.Source]bool
 	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
 	owed map[simapi.Source]bool
-	// recorded are the certificates in its ledger; nil if it is unknown whether the controller had seen
-	// them.
+	// recorded are the certificates in its ledger; nil if it is unknown what the controller had seen.
 	recorded certificatesOf
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
-	// edited is when a source changed last, and rolled when the template did.
-	edited, rolled uint64
+	// edited is when a source changed last, rolled when the template did, and rejected when a write was,
+	// if none has been accepted since.
+	edited, rolled, rejected uint64
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
 	doubt    bool
@@ -85,8 +85,8 @@ type bundleHistory struct {
 	// controller has seen all bundles.
 	editedIn map[simapi.Source]uint64
 	shown    uint64
-	// turned are the versions in which a source was created and deleted, in turn.
-	turned map[simapi.Source][]uint64
+	// held are the certificates of each source over time.
+	held map[simapi.Source][]held
 	// editedAt is the time of the latest change, and gapAt the end of the latest gap.
 	editedAt, gapAt time.Time
 	// steps counts what users did since the last rest, and gaps whether the controller missed something.
@@ -99,7 +99,7 @@ type bundleHistory struct {
 }
 
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
-	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, turned: map[simapi.Source][]uint64{}, counts: map[string]int{}}
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, held: map[simapi.Source][]held{}, counts: map[string]int{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.arrives = func(e simapi.Event) {
 		at := types.NamespacedName{Name: e.Object.GetName()}
@@ -121,8 +121,10 @@ func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.K
 	lacking := h.lacks(w)
 	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
 	if err != nil {
+		w.rejected = h.server.Version()
 		return obj, err
 	}
+	w.rejected = 0
 	if bytes.Contains(patch.Body, []byte(`"template"`)) {
 		h.judgeReload(w, lacking)
 	}
@@ -202,9 +204,7 @@ func (h *bundleHistory) write(what string, do func() error) {
 			continue
 		}
 		h.editedAt, h.editedIn[src] = h.server.Now(), h.server.Version()
-		if existed != exists {
-			h.turned[src] = append(h.turned[src], h.server.Version())
-		}
+		h.held[src] = append(h.held[src], held{h.server.Version(), is, exists})
 		known, ever := h.last[src]
 		for _, w := range h.workloads {
 			if slices.Contains(w.use.sources, src) {

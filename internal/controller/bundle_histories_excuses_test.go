@@ -31,15 +31,91 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 
 // backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
 // ended before it saw that they were back. It had not seen the first change, either, or the API server had
-// rejected each reload for it, because the watch of workloads lagged behind a rollout. Nothing shows the
-// next controller that Pods started in between.
+// rejected each reload for it, because the watch of workloads lagged behind a rollout. Or the API server
+// rejected those for the second change. Nothing shows the next controller that Pods started in between.
 const backUnseen = "excused: back, and the controller ended"
 
-// noteRecorded records the certificates at a rollout of ours, if the controller had seen them all.
+// noteRecorded records the certificates in the ledger of a rollout of ours.
 func (h *bundleHistory) noteRecorded(w *trusting) {
 	w.recorded = nil
-	if !h.inGap() && !slices.ContainsFunc(h.events, isBundle) {
-		w.recorded = h.present()
+	if h.inGap() {
+		return
+	}
+	w.recorded = certificatesOf{}
+	for _, src := range bundleSources() {
+		if seen := h.saw(src); seen.exists {
+			w.recorded[src] = seen.content
+		}
+	}
+}
+
+// leaves is for a source whose deletion is a change. Its Pods are rolled without it, and the ledger has
+// it until then.
+func (w *trusting) leaves(src simapi.Source) {
+	if w.adopted[src] {
+		w.kept[src] = true
+	}
+	delete(w.adopted, src)
+}
+
+// returns is for a source that exists again. It is not new for a ledger that still has it, even if Pods
+// started without it meanwhile: the documentation says so.
+func (w *trusting) returns(src simapi.Source, exists bool) {
+	if exists && w.kept[src] {
+		w.adopted[src] = true
+	}
+	if exists {
+		delete(w.kept, src)
+	}
+}
+
+func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
+	if exists {
+		if h.past[src] == nil {
+			h.past[src] = map[string]bool{}
+		}
+		h.past[src][content] = true
+	}
+}
+
+// noteLedger records which sources a ledger has that was just written, by what the controller had seen.
+func (h *bundleHistory) noteLedger(w *trusting) {
+	now := h.present()
+	for _, src := range w.use.sources {
+		_, exists := now[src]
+		switch seen := h.saw(src).exists; {
+		case !seen && h.onDelete:
+			delete(w.adopted, src) // even if it is back: the controller has not seen that
+			delete(w.kept, src)
+		case seen && exists && !h.inGap():
+			w.adopted[src] = true
+		}
+	}
+}
+
+// held are the certificates of a source since a version.
+type held struct {
+	since   uint64
+	content string
+	exists  bool
+}
+
+// saw is the latest of a source that the controller has seen.
+func (h *bundleHistory) saw(src simapi.Source) (latest held) {
+	for _, of := range h.held[src] {
+		if of.since <= h.shown {
+			latest = of
+		}
+	}
+	return latest
+}
+
+// noteAhead is for an event of a bundle that arrives before the earlier one of a template which begins
+// to project a union. Nothing shows the controller whether the union had other certificates before.
+func (h *bundleHistory) noteAhead(bundle simapi.Event) {
+	for _, w := range h.workloads {
+		ahead := slices.ContainsFunc(h.events, func(e simapi.Event) bool { return e.Version == w.chosenIn }) && bundle.Version > w.chosenIn
+		w.doubt = w.doubt || ahead && bundle.Object.GetName() != companyBundle.Name
 	}
 }
 
@@ -54,7 +130,8 @@ func (h *bundleHistory) stop() {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
 			present, exists := now[src]
-			back := known && exists && recorded == present && h.editedIn[src] > h.shown && h.differs(w, src, present)
+			unwritten := h.editedIn[src] > h.shown || w.rejected >= h.editedIn[src]
+			back := known && exists && recorded == present && unwritten && h.differs(w, src, present)
 			if back {
 				h.counts[backUnseen]++
 			}

@@ -41,19 +41,24 @@ type trusting struct {
 	use bundleUse
 	// adopted are the sources that it had at a rest since it projects them: its ledger has these.
 	adopted map[simapi.Source]bool
+	// kept are those that left, and that its ledger has nevertheless: nothing was written to it since the
+	// controller saw that.
+	kept map[simapi.Source]bool
 	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
 	owed map[simapi.Source]bool
-	// recorded are the certificates in its ledger; nil if it is unknown whether the controller had seen
-	// them.
+	// recorded are the certificates in its ledger; nil if it is unknown what the controller had seen.
 	recorded certificatesOf
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
-	// edited is when a source changed last, and rolled when the template did.
-	edited, rolled uint64
+	// edited is when a source changed last, rolled when the template did, and rejected when a write was,
+	// if none has been accepted since.
+	edited, rolled, rejected uint64
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
 	doubt    bool
 	chosenAt time.Time
+	// chosenIn is the version of that template, if it began to project a union; otherwise 0.
+	chosenIn uint64
 	// reloads counts those since the last rest, and waited reports whether Pods waited then.
 	reloads int
 	waited  bool
@@ -80,6 +85,8 @@ type bundleHistory struct {
 	// controller has seen all bundles.
 	editedIn map[simapi.Source]uint64
 	shown    uint64
+	// held are the certificates of each source over time.
+	held map[simapi.Source][]held
 	// editedAt is the time of the latest change, and gapAt the end of the latest gap.
 	editedAt, gapAt time.Time
 	// steps counts what users did since the last rest, and gaps whether the controller missed something.
@@ -92,10 +99,11 @@ type bundleHistory struct {
 }
 
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
-	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, counts: map[string]int{}}
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, held: map[simapi.Source][]held{}, counts: map[string]int{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.arrives = func(e simapi.Event) {
 		at := types.NamespacedName{Name: e.Object.GetName()}
+		h.noteAhead(e)
 		h.shown = e.Version
 		if e.Type == watch.Deleted {
 			h.bundles.del(at, e.Object.GetResourceVersion())
@@ -112,10 +120,16 @@ func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.K
 	w := h.workloads[at]
 	lacking := h.lacks(w)
 	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
-	if err == nil && bytes.Contains(patch.Body, []byte(`"template"`)) {
+	if err != nil {
+		w.rejected = h.server.Version()
+		return obj, err
+	}
+	w.rejected = 0
+	if bytes.Contains(patch.Body, []byte(`"template"`)) {
 		h.judgeReload(w, lacking)
 	}
-	return obj, err
+	h.noteLedger(w)
+	return obj, nil
 }
 
 func (h *bundleHistory) present() certificatesOf {
@@ -161,11 +175,6 @@ func (h *bundleHistory) judgeReload(w *trusting, lacking string) {
 	h.counts["reloads"]++
 	w.reloads++
 	h.say("%s is reloaded for %q, owed %v, in doubt %t", w.key, lacking, w.owed, w.doubt)
-	for src := range h.present() {
-		if src.Name == lacking && !slices.ContainsFunc(h.events, isBundle) {
-			w.adopted[src] = true // the new ledger has it
-		}
-	}
 	switch {
 	case lacking != "", w.edited > w.rolled:
 	case w.doubt, w.waited, h.server.Now().Sub(h.gapAt) < 30*time.Second, h.server.Now().Sub(w.chosenAt) < 10*time.Second:
@@ -195,9 +204,11 @@ func (h *bundleHistory) write(what string, do func() error) {
 			continue
 		}
 		h.editedAt, h.editedIn[src] = h.server.Now(), h.server.Version()
+		h.held[src] = append(h.held[src], held{h.server.Version(), is, exists})
 		known, ever := h.last[src]
 		for _, w := range h.workloads {
 			if slices.Contains(w.use.sources, src) {
+				w.returns(src, exists)
 				// A source that returns with the data in the ledger is no change, also with --reload-on-create.
 				counts := exists && (existed || h.onCreate && !w.adopted[src] || ever && known != is) || !exists && h.onDelete
 				h.concern(w, src, counts, exists && (h.past[src][is] || !existed && ever && known == is), !exists)
@@ -214,22 +225,13 @@ func (h *bundleHistory) write(what string, do func() error) {
 	}
 }
 
-func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
-	if exists {
-		if h.past[src] == nil {
-			h.past[src] = map[string]bool{}
-		}
-		h.past[src][content] = true
-	}
-}
-
 // concern records a change for a workload. A change of a source that its ledger does not have, and
 // one to certificates that were there before, leave no trace if the controller does not see them.
 func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, gone bool) {
 	w.doubt = w.doubt || h.inGap() || h.pending("deployments", w.key.Name) || h.server.Now().Sub(w.chosenAt) < 10*time.Second
 	adopted := w.adopted[src]
 	if delete(w.owed, src); gone && h.onDelete {
-		delete(w.adopted, src) // its Pods are rolled without it
+		w.leaves(src)
 	}
 	if !counts {
 		return

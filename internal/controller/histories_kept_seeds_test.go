@@ -57,7 +57,11 @@ func TestKeptSeeds(t *testing.T) {
 
 // TestKeptSeedsOfBundles plays the seeds of TestHistoriesOfBundles that have failed once.
 func TestKeptSeedsOfBundles(t *testing.T) {
-	for _, seed := range []uint64{668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086, 17958054139000749, 17958054123000049, 1036773924225} {
+	for _, seed := range []uint64{
+		668242805198, 988951442938, 17957929420500198, 17957929421100048, 17957939540600086, 17958054139000749,
+		17958054123000049, 1036773924225, 1795820091000108, 1795820167000614, 1795820536000148, 1795820686000521,
+		544915327605, 805803089918, 153164746048, 1795822430100005,
+	} {
 		h := newBundleHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)

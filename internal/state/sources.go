@@ -304,7 +304,7 @@ func (s *State) keepSources(kind source.Kind, namespace string, named map[types.
 	}
 	s.gone.forget(kind, namespace)
 	if kind == source.ClusterTrustBundle {
-		s.bundlesAt = version
+		s.bundlesAt, s.bundlesListed = version, version
 		clear(s.bundlesChanged)
 		if !s.united {
 			concerned = append(concerned, s.index.usersOf(kind)...)

@@ -48,8 +48,9 @@ type State struct {
 	grantsAt map[string]uint64
 	// united reports whether a snapshot of the bundles was complete once, so that they can be united.
 	united bool
-	// bundlesAt is the newest version for which all bundles are known, or 0.
-	bundlesAt uint64
+	// bundlesAt is the newest version for which all bundles are known, or 0, and bundlesListed that of
+	// their latest snapshot.
+	bundlesAt, bundlesListed uint64
 	// bundlesChanged are, by signer, the latest changes of bundles that a watch has shown since the last
 	// snapshot.
 	bundlesChanged map[string][]bundleChange

@@ -72,6 +72,9 @@ func (s *State) follow(unions, before []source.LocalKey, since uint64) {
 			continue
 		}
 		seen := reload.SourceSeen{Version: s.unitedAt(newest)}
+		if s.bundlesListed != 0 {
+			seen.Bound = max(s.bundlesListed, changed) // later events were about bundles of others
+		}
 		if changed > since {
 			// The watch of bundles is ahead of that of workloads.
 			seen.Content, seen.Edited = changed, true

@@ -47,6 +47,40 @@ func TestAUnionWithoutBundlesWhileAnotherBundleChangesBeforeItsWorkloadArrived(t
 	}
 }
 
+// Events of bundles that never belonged to the union arrive before that of its first workload. So the
+// data is older than the template, whose Pods have it.
+func TestAUnionIsNoNewerThanTheEventsOfItsBundles(t *testing.T) {
+	for name, tc := range map[string]struct {
+		listed uint64
+		event  source.Source
+		later  bool
+	}{
+		"a bundle of another stage":           {2, bundleOf("c", "y", "next", 12), false},
+		"a bundle of another signer":          {2, ofAnotherSigner(bundleOf("d", "y", "live", 12)), false},
+		"it was only annotated":               {2, bundleOf("a", "x", "live", 12), false},
+		"a bundle of it":                      {2, bundleOf("a", "y", "live", 12), true},
+		"nothing shows when the list is from": {0, bundleOf("c", "y", "next", 12), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+			s.PutSource(bundleOf("c", "x", "next", 2), inASnap)
+			s.KeepBundles(map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "c"}: {}}, tc.listed)
+			s.PutSource(tc.event, live)
+			s.PutWorkload(trusting("shop", "web", "", "live", 10, false), live)
+			f, _ := s.Facts(key("shop", "web"))
+			if len(f.Concerns) != 1 || f.Concerns[0].Seen.LaterThan(10) != tc.later {
+				t.Errorf("got %+v", f.Concerns)
+			}
+		})
+	}
+}
+
+func ofAnotherSigner(bundle source.Source) source.Source {
+	bundle.Bundle.Signer = "example.com/other"
+	return bundle
+}
+
 // editOften changes a bundle so often that the first changes are forgotten. Each edit is kept twice,
 // with the labels before and after it.
 func editOften(s *State, bundle source.Source) {

@@ -30,10 +30,11 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 }
 
 // backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
-// ended before it saw that they were back. It had not seen the first change, either, or the API server had
-// rejected each reload for it, because the watch of workloads lagged behind a rollout. Or the API server
-// rejected those for the second change. Nothing shows the next controller that Pods started in between.
-const backUnseen = "excused: back, and the controller ended"
+// ended, or its watch did, before it saw that they were back. It had not seen the first change, either, or
+// the API server had rejected each reload for it, because the watch of workloads lagged behind a rollout. Or
+// the API server rejected those for the second change. Nothing shows the next controller, or snapshot, that
+// Pods started in between.
+const backUnseen = "excused: back, unseen"
 
 // noteRecorded records the certificates in the ledger of a rollout of ours.
 func (h *bundleHistory) noteRecorded(w *trusting) {
@@ -125,13 +126,19 @@ func (h *bundleHistory) stop() {
 		return
 	}
 	h.up = false
+	h.excuseBack(func(w *trusting, src simapi.Source) bool { return w.rejected >= h.editedIn[src] })
+}
+
+// excuseBack is for the begin of a gap. Beside what the controller has not seen, it may forget what it has
+// not written.
+func (h *bundleHistory) excuseBack(forgets func(*trusting, simapi.Source) bool) {
 	now := h.present()
 	for _, w := range h.workloads {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
 			present, exists := now[src]
-			unwritten := h.editedIn[src] > h.shown || w.rejected >= h.editedIn[src]
-			back := known && exists && recorded == present && unwritten && h.differs(w, src, present)
+			missed := h.editedIn[src] > h.shown || forgets(w, src)
+			back := known && exists && recorded == present && missed && h.differs(w, src, present)
 			if back {
 				h.counts[backUnseen]++
 			}

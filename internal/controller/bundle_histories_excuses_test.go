@@ -126,18 +126,19 @@ func (h *bundleHistory) stop() {
 		return
 	}
 	h.up = false
-	h.excuseBack(func(w *trusting, src simapi.Source) bool { return w.rejected >= h.editedIn[src] })
+	h.excuseBack(true)
 }
 
-// excuseBack is for the begin of a gap. Beside what the controller has not seen, it may forget what it has
-// not written.
-func (h *bundleHistory) excuseBack(forgets func(*trusting, simapi.Source) bool) {
+// excuseBack is for the begin of a gap. A controller that ends forgets what it has not written.
+func (h *bundleHistory) excuseBack(ends bool) {
 	now := h.present()
 	for _, w := range h.workloads {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
 			present, exists := now[src]
-			missed := h.editedIn[src] > h.shown || forgets(w, src)
+			seen := h.saw(src)
+			missed := h.editedIn[src] > h.shown && (ends || seen.exists && seen.content == recorded)
+			missed = missed || ends && w.rejected >= h.editedIn[src]
 			back := known && exists && recorded == present && missed && h.differs(w, src, present)
 			if back {
 				h.counts[backUnseen]++

@@ -62,7 +62,7 @@ func (h *bundleHistory) gap(what string) {
 		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt) < 10*time.Second
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
 	}
-	h.excuseBack(func(*trusting, simapi.Source) bool { return false })
+	h.excuseBack(false)
 	h.gaps = true
 }
 

@@ -148,7 +148,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *handler {
 	}
 	h.put = func(obj runtime.Object, live bool) {
 		if w, known := c.storedVersion(k, obj); known && live {
-			c.stored(&w, live, false)
+			c.continueStored(&w, live, false)
 			return
 		}
 		w, err := c.opts.Read(k, obj)
@@ -190,12 +190,12 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 		differs = true // its owner released it
 	}
 	w = c.state.Complete(w)
-	c.stored(&w, live, differs)
+	c.continueStored(&w, live, differs)
 }
 
-// storedVersion returns the workload whose stored version is that of an object. The watch delivers
-// the version that a response to our own write contained: to read it again would be a fifth of what
-// a reload costs here.
+// storedVersion returns the stored workload, and reports whether an object is the same version of
+// it. The watch delivers the version that a response to our own write contained. Reading it again
+// would cost as much as reading the response, and show nothing new.
 func (c *Controller) storedVersion(k kinds.Kind, obj runtime.Object) (workload.Workload, bool) {
 	m, ok := obj.(metav1.Object)
 	if !ok {
@@ -205,8 +205,8 @@ func (c *Controller) storedVersion(k kinds.Kind, obj runtime.Object) (workload.W
 	return w, known && w.UID == m.GetUID() && w.ResourceVersion == m.GetResourceVersion() && w.ResourceVersion != ""
 }
 
-// stored continues what waits for an event of a workload.
-func (c *Controller) stored(w *workload.Workload, live, differs bool) {
+// continueStored continues what waits for an event of a workload.
+func (c *Controller) continueStored(w *workload.Workload, live, differs bool) {
 	c.trackStatus(w.Key)
 	c.updateFleets(w.Key)
 	c.queuePause(w.Key)

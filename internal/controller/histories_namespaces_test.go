@@ -59,6 +59,9 @@ func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
 	for _, src := range sources() {
 		sum := current.Entries[source.LocalKey{Kind: kindOf(src), Name: src.Name}]
 		_, first := w.first[src]
+		if !first && sum.IsZero() {
+			delete(w.early, src)
+		}
 		known, unseen := l.known[src], namespaceUnseen || l.known[src] < o.sources[src].said
 		if !first && !sum.IsZero() && known > 0 && unseen {
 			w.early[src] = known

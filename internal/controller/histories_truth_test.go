@@ -296,7 +296,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 	o.coverClasses(w, obj, at, from)
 }
 
-// ours receives a write of ours.
+// ours receives a write of the controller.
 func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	l := o.h.landing.look
 	l.wrote = true

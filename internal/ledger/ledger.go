@@ -154,8 +154,8 @@ func (l Ledger) Bounded() Ledger {
 	return l
 }
 
-// surelyFits reports whether the text is short enough, as that of nearly all workloads is, without
-// the cost of making it.
+// surelyFits reports whether the text is short enough, without the cost of making it. Nearly all
+// texts are.
 func (l Ledger) surelyFits() bool {
 	const (
 		rest    = 2 << 10 // the fields that have a bound

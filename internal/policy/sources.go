@@ -79,7 +79,8 @@ func (p *Policy) Texts(autoReloadAll bool) []string {
 		if kind.excluded != nil {
 			excluded = kind.excluded.Text
 		}
-		// Which rule opts in makes no difference: the flag may take the place of a default of the namespace.
+		// Which rule opts in makes no difference: the flag may take the place of a default of the
+		// namespace.
 		optedIn := kind.optedIn(p.ruleByDefault(autoReloadAll)) != 0
 		texts = append(texts, excluded, strconv.FormatBool(kind.search), strconv.FormatBool(optedIn))
 		texts = append(texts, strconv.Itoa(len(kind.entries.All())))

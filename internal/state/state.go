@@ -48,8 +48,8 @@ type State struct {
 	grantsAt map[string]uint64
 	// united reports whether a snapshot of the bundles was complete once, so that they can be united.
 	united bool
-	// bundlesAt is the newest version for which all bundles are known, or 0, and bundlesListed that of
-	// their latest snapshot.
+	// bundlesAt is the newest version for which all bundles are known, or 0. bundlesListed is the
+	// version of their latest snapshot, or 0 while another one arrives.
 	bundlesAt, bundlesListed uint64
 	// bundlesChanged are, by signer, the latest changes of bundles that a watch has shown since the last
 	// snapshot.

@@ -103,8 +103,12 @@ func (s *State) KeepBundles(named map[types.NamespacedName]struct{}, version uin
 }
 
 // sawBundles records an event of a bundle. If the version of the snapshot before it is unknown, so is
-// what came between the two.
+// what came between the two. Until a new snapshot is complete, its bundles may be newer than the
+// latest one.
 func (s *State) sawBundles(version uint64, live bool) {
+	if !live {
+		s.bundlesListed = 0
+	}
 	if live && s.bundlesAt != 0 {
 		s.bundlesAt = max(s.bundlesAt, version)
 	}

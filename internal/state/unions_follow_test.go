@@ -89,3 +89,18 @@ func editOften(s *State, bundle source.Source) {
 		s.PutSource(bundleOf(bundle.Key.Name, string(rune('A'+i)), bundle.Bundle.Labels["stage"], int(first+i)), live)
 	}
 }
+
+// A snapshot of bundles may be newer than the template that arrives before its end.
+func TestAUnionOfASnapshotThatIsNotComplete(t *testing.T) {
+	s := New(false)
+	all := map[types.NamespacedName]struct{}{{Name: "a"}: {}}
+	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+	s.KeepBundles(all, 2)
+	s.PutSource(bundleOf("a", "y", "live", 50), inASnap)
+	s.PutWorkload(trusting("shop", "web", "", "live", 20, false), live)
+	s.KeepBundles(all, 60)
+	f, _ := s.Facts(key("shop", "web"))
+	if len(f.Concerns) != 1 || !f.Concerns[0].Seen.LaterThan(20) {
+		t.Errorf("the data is newer than the template, and counts as older: %+v", f.Concerns)
+	}
+}

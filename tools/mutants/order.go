@@ -104,7 +104,7 @@ func orders() []mutation {
 			what: "order: the event of our own write wakes nothing",
 			file: "internal/controller/feeds.go",
 			from: "			c.continueStored(&w, live, false)\n", to: "			_ = w\n",
-			in: "./internal/controller", tests: "^TestAPauseGathersChangesAndEndsOnTime$",
+			in: "./internal/controller", tests: "^TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen$",
 		},
 		{
 			what: "order: a response brings a deleted run back",

@@ -108,9 +108,9 @@ func TestARepeatedConflictIsRetriedAndReported(t *testing.T) {
 	}
 }
 
-// After the write has succeeded, an event must not reconcile at once: changes since then wait for
-// the settle period.
-func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
+// afterAConflict returns a stage in which the reload of a Deployment has just met a conflict.
+func afterAConflict(t *testing.T) *stage {
+	t.Helper()
 	s := newStage(t)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
@@ -118,6 +118,13 @@ func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
 	s.edit("web", "2")
 	s.play(1200 * time.Millisecond)
 	s.refuses = nil
+	return s
+}
+
+// After the write has succeeded, an event must not reconcile at once: changes since then wait for
+// the settle period.
+func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
+	s := afterAConflict(t)
 	s.play(time.Second)
 	tried := s.patched
 	if s.marked != 2 {
@@ -143,13 +150,7 @@ func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
 func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 	for of, answered := range map[string]bool{"another client": false, "ours, whose response is stored already": true} {
 		t.Run(of, func(t *testing.T) {
-			s := newStage(t)
-			s.add("web", true, "")
-			s.play(3 * time.Second)
-			s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("another version"))
-			s.edit("web", "2")
-			s.play(1200 * time.Millisecond)
-			s.refuses = nil
+			s := afterAConflict(t)
 			tried := s.patched
 			s.play(time.Nanosecond)
 			if s.marked == 0 || s.patched != tried || s.queue.Depth() != 1 {

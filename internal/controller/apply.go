@@ -157,8 +157,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		}
 	}
 	marking := c.mark(facts, &d) // the ledger records the marks
-	written := d.Ledger.Bounded()
-	text := written.String()
+	written, text := d.Ledger.BoundedText()
 	patch, err := kind.Patch(w, text, marking, c.opts.Names)
 	if err != nil {
 		return err

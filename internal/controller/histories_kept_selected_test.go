@@ -10,6 +10,17 @@ func (s script) selects(src simapi.Source, value string) {
 	s.users.save(src, keeper{manager: "kubectl-label"}, func(obj simapi.Object) { s.users.label(obj, selectLabel, value) })
 }
 
+// optsInAndEdits opts a workload in and edits a source after that was recorded. The controller sees
+// nothing else of what happened before.
+func (s script) optsInAndEdits(src simapi.Source) {
+	s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
+	s.shownAll("deployments")
+	s.elapse(2 * longestSettle)
+	s.lookAtAll()
+	s.edit(src, "kubectl-edit")
+	s.shownAll("configmaps")
+}
+
 // keptSelectedHistories are those of controllers that select sources or namespaces by a label.
 func keptSelectedHistories() map[string]keptHistory {
 	settings, token := sources()[0], sources()[2]
@@ -38,12 +49,7 @@ func keptSelectedHistories() map[string]keptHistory {
 			s.rest()
 			s.elapse(2 * longestSettle)
 			s.users.selectNamespace()
-			s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
-			s.shownAll("deployments")
-			s.elapse(2 * longestSettle)
-			s.lookAtAll()
-			s.edit(settings, "kubectl-edit")
-			s.shownAll("configmaps")
+			s.optsInAndEdits(settings)
 			s.users.selectNamespace()
 		}},
 		"a workload is opted in before the controller has seen that a source is ignored, and the source is edited before it is not ignored any more": {draws{}, func(s script) {
@@ -54,12 +60,7 @@ func keptSelectedHistories() map[string]keptHistory {
 			s.rest()
 			s.elapse(2 * longestSettle)
 			ignores("true")
-			s.ask("web", map[string]string{annotations.DefaultNames().Auto: "true"})
-			s.shownAll("deployments")
-			s.elapse(2 * longestSettle)
-			s.lookAtAll()
-			s.edit(settings, "kubectl-edit")
-			s.shownAll("configmaps")
+			s.optsInAndEdits(settings)
 			ignores("")
 		}},
 	}

@@ -47,9 +47,9 @@ func (o *oracle) namespace(e simapi.Event) {
 	o.coverAll(turn{e.Version, byNamespace}, e.Version)
 }
 
-// noteEarly records the sources of which a ledger of ours has data before the workload covers them: the
-// namespace was not selected any more, or the source did not concern the workload any more, and the
-// controller had not been shown that. For the controller, that is a cover with a lapse.
+// noteEarly records sources that were written to a ledger before the workload covers them. The controller
+// had not seen yet that the namespace is no longer selected, or that the source no longer concerns the
+// workload. For the controller, that is a cover with a lapse.
 func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
 	current, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
 	if err != nil {

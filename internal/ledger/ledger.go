@@ -137,21 +137,33 @@ type Total struct {
 // String returns the text of l.Bounded() in the current format: compact JSON, the same for equal
 // ledgers.
 func (l Ledger) String() string {
-	return l.Bounded().text()
+	_, text := l.BoundedText()
+	return text
+}
+
+// BoundedText returns l.Bounded() and its text.
+func (l Ledger) BoundedText() (Ledger, string) {
+	text := l.text()
+	for len(text) > maxLedgerText {
+		kind := l.largestKind()
+		if kind == 0 {
+			break // the entries of other namespaces are few
+		}
+		l = l.aggregated(kind)
+		text = l.text()
+	}
+	return l, text
 }
 
 // Bounded returns the ledger with the content of its text. If the text would exceed 16 KiB, an
 // aggregate replaces the entries of the kind that needs most room, then of the next. l is not
 // changed.
 func (l Ledger) Bounded() Ledger {
-	for !l.surelyFits() && len(l.text()) > maxLedgerText {
-		kind := l.largestKind()
-		if kind == 0 {
-			break // the entries of other namespaces are few
-		}
-		l = l.aggregated(kind)
+	if l.surelyFits() {
+		return l
 	}
-	return l
+	bounded, _ := l.BoundedText()
+	return bounded
 }
 
 // surelyFits reports whether the text is short enough, without the cost of making it. Nearly all

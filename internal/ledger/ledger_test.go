@@ -195,6 +195,10 @@ func TestLedgerOfNamesThatGrow(t *testing.T) {
 		if got := len(l.String()); got > ledgerLimit {
 			t.Errorf("%s: the text has %d bytes, must have %d at most", what, got, ledgerLimit)
 		}
+		inText, err := ledger.Parse(l.String())
+		if got := len(l.Bounded().Entries); err != nil || got != len(inText.Entries) {
+			t.Errorf("%s: %d entries are left of a ledger whose text has %d, %v", what, got, len(inText.Entries), err)
+		}
 	}
 }
 

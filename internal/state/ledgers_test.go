@@ -101,8 +101,7 @@ func TestTheRankOfAWrittenLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
-			written := tc.written.Bounded()
-			text := written.String()
+			written, text := tc.written.BoundedText()
 			web := func(version int, text string) workload.Workload {
 				w := deployment("web", "cm", version, annotations.Ledger, text)
 				w.UID = "web"

@@ -244,7 +244,12 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		}
 	}
 	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && !c.wasAway() {
-		return recorded // it was recreated with the data of the last comparison, and the workload has run without it since
+		// It was recreated with the data of the last comparison. The workload has run without it since,
+		// unless Pods are back that may have earlier data.
+		if !f.Seen.TemplateReverted {
+			return recorded
+		}
+		c = c.writtenBy(c.Seen.Written)
 	}
 	content := c.Seen.latest()
 	if f.usedSince(c) > content && content != 0 {

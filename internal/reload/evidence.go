@@ -29,6 +29,9 @@ type SourceSeen struct {
 	Created uint64
 	// Departed is the version in which it was deleted before that; 0 if no watch has shown that.
 	Departed uint64
+	// Written is the data time before that deletion if the source was created again as it was: the data
+	// is no newer.
+	Written time.Time
 	// Annotations is the version in which it was created, or was no longer ignored or unselected.
 	// Matched is the version in which it began to match searches.
 	Annotations, Matched uint64

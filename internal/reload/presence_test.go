@@ -56,6 +56,7 @@ func TestASourceThatIsMade(t *testing.T) {
 	again := func() *situation {
 		return seen(130).with(func(f *Facts) {
 			f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited, f.Concerns[1].Seen.Annotations, f.Seen.Template = 90, true, 1, 120
+			f.Concerns[1].Seen.Written = at(90)
 		})
 	}
 	waits := func(l *ledger.Ledger) { l.Entries[newKey] = digest.Digest{} }

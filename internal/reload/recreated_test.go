@@ -33,6 +33,12 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		s.f.Concerns[0].Seen = SourceSeen{Content: 130, Created: 130, Departed: 110, Edited: true, Annotations: 1, Version: 130}
 		return s
 	}
+	// It was edited at 100. The reload for that came after the deletion.
+	asItWas := func(f *Facts) {
+		f.Concerns[0].Seen.Content, f.Concerns[0].Seen.Written = 100, at(100)
+		f.Seen.Template, f.Seen.Compared = 120, true
+	}
+	undone := func(f *Facts) { f.Seen.TemplateReverted, f.Workload.RolledOut = true, true }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -45,6 +51,9 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		"its template has Pods from before": {again().with(func(f *Facts) {
 			f.Seen.Template, f.Seen.TemplateReverted, f.Workload.RolledOut = 120, true, true
 		}), Reload},
+		"its reload ended without it, and it is back as it was":          {again().with(asItWas), Record},
+		"that reload was undone, and Pods from before its edit are back": {again().with(asItWas).with(undone).pods(1, 99), Reload},
+		"that reload was undone, and Pods from after its edit are back":  {again().with(asItWas).with(undone).pods(1, 106), Record},
 		"it was edited since": {again().with(func(f *Facts) {
 			f.Seen.Template, f.Concerns[0].Seen.Content = 120, 135
 		}), Reload},

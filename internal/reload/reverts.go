@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/ledger"
@@ -90,7 +91,7 @@ func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	if f.unlisted(pods) {
 		return edited(c)
 	}
-	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
+	return pods.older(c.writtenBy(time.Unix(base.ledger.DataTime, 0)), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
 // mayBeReverted reports whether the Pods may be others than the ledger describes.

@@ -182,11 +182,11 @@ func (f *Facts) optedInBefore(c *Concern, base base) bool {
 	return !c.Source.Created.Before(optedIn)
 }
 
-// writtenBy is the source with the data time of a ledger that has its data, if that is earlier:
-// later writes did not change the data.
-func (c *Concern) writtenBy(ledger int64) *Concern {
+// writtenBy is the source with a data time at which it had its data already, such as that of a ledger,
+// if that is earlier: later writes did not change the data.
+func (c *Concern) writtenBy(at time.Time) *Concern {
 	written := *c
-	if at := time.Unix(ledger, 0); at.Before(c.Source.DataTime) {
+	if !at.IsZero() && at.Before(c.Source.DataTime) {
 		written.Source.DataTime = at
 	}
 	return &written

@@ -174,7 +174,10 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	}
 	r.seen.Edited = differs || known.seen.Edited
 	if !differs {
-		r.seen.Content = known.seen.Content
+		r.seen.Content, r.seen.Written = known.seen.Content, known.seen.Written
+		if back && r.seen.Written.IsZero() {
+			r.seen.Written = known.DataTime
+		}
 		if !back && known.seen.Content == 0 {
 			r.seen.Bound = cmp.Or(known.seen.Bound, known.seen.Version)
 		}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -250,14 +251,16 @@ func TestTheObservedHistoryOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "one", 9), live)
 			},
 			reload.SourceSeen{Version: 9, Bound: 7}},
-		"it was made again as it was": {
+		"it was made again as it was, twice": {
 			func(s *State) {
 				s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
-				s.PutSource(configMap("cm", "one", 7), inASnap)
-				s.DeleteSource(configMap("cm", "one", 8).Key, reload.Departure{Version: 8})
-				s.PutSource(configMap("cm", "one", 9), live)
+				s.PutSource(written("a", 7, 7), inASnap)
+				for version := 8; version < 12; version += 2 {
+					s.DeleteSource(configMap("cm", "one", version).Key, reload.Departure{Version: uint64(version)})
+					s.PutSource(written("a", version+1, int64(version+1)), live)
+				}
 			},
-			reload.SourceSeen{Created: 9, Departed: 8, Version: 9}},
+			reload.SourceSeen{Created: 11, Departed: 10, Version: 11, Written: time.Unix(7, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

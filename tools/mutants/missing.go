@@ -41,6 +41,18 @@ func missing() []mutation {
 			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
 		},
 		{
+			what: "missing: of data that is back, Pods of an undone rollout are not asked",
+			file: "internal/reload/compare.go",
+			from: "if !f.Seen.TemplateReverted {\n\t\t\treturn recorded", to: "if true {\n\t\t\treturn recorded",
+			in: core, tests: "^TestASourceThatWasDeletedAndIsCreatedAgain$",
+		},
+		{
+			what: "missing: data that is back counts as written when it came back",
+			file: "internal/reload/compare.go",
+			from: "c = c.writtenBy(c.Seen.Written)", to: "",
+			in: core, tests: "^TestASource(ThatIsMade|ThatWasDeletedAndIsCreatedAgain)$",
+		},
+		{
 			what: "missing: a source without which Pods start is never created, if one digest stands for all",
 			file: "internal/reload/compare.go",
 			from: "f.recreated(c) && !workload.Optional(c.Uses):", to: "f.recreated(c):",

@@ -57,6 +57,17 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	o.sourceSays(src, s, e)
 }
 
+type dated struct {
+	version uint64
+	date    time.Time
+	// proven reports whether the manager of the data at that time owns nothing else, so that the
+	// time seems to be that of the data. misleads reports that it is not: an apply that removes a
+	// label gets a new time, and a manager that loses a label to another one keeps the time of the
+	// label.
+	proven, misleads bool
+	untracked        bool // no field has a manager, so that the time is only that of the creation
+}
+
 // timeless reports whether the API records no time for a change, or shows only an earlier time by
 // now: a client has removed the managers of the source.
 func (c change) timeless(shown time.Time) bool { return c.date.IsZero() || shown.Before(c.date) }
@@ -76,6 +87,9 @@ func (o *oracle) running() map[types.UID]bool {
 
 // sourceSays records the annotations of a source.
 func (o *oracle) sourceSays(src simapi.Source, s *sourceTruth, e simapi.Event) {
+	if e.Old == nil || !maps.Equal(e.Old.GetLabels(), e.Object.GetLabels()) {
+		s.relabeled = e.Time
+	}
 	names, annotations := annotations.DefaultNames(), e.Object.GetAnnotations()
 	matches, ignored := annotations[names.Match] == "true", annotations[names.Ignore] == "true"
 	selected := e.Object.GetLabels()[selectLabel] == selectValue

@@ -101,7 +101,7 @@ const (
 	// source was recreated. The ledger has a digest of the listed keys, and not of the others.
 	keysOfGone excuse = "list of keys replaced while deleted"
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
-	// provably edited after the installation.
+	// provably edited after the installation, or the labels that select it seem to be later.
 	optedInUnseen excuse = "opted in unseen"
 )
 

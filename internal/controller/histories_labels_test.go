@@ -89,7 +89,7 @@ func (o *oracle) reselects(w *workloadTruth, e simapi.Event) {
 	case e.Manager == workload.FieldManager:
 		w.reselected = 0
 	case e.Old != nil && !maps.Equal(selects(e.Old), selects(e.Object)):
-		w.reselected = e.Version
+		w.reselected, w.reselectedAt = e.Version, e.Time
 		for src, s := range o.sources {
 			if !s.exists {
 				o.deletedInDoubtOf(w, e.Object, src)
@@ -171,6 +171,15 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && later
 	}
 	return o.h.onDelete && mayBeFor(m.left) || o.h.onCreate && mayBeFor(m.entered)
+}
+
+// labeledLater reports whether a source seems to have got the labels that select it after a selector
+// of the workload came that no controller saw: labels have one time, whichever was written last.
+func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool {
+	s, began := o.sources[src], w.began[src]
+	_, known := l.known[src]
+	unseen := began.by == byWorkload && began.version <= l.live[plural(l.key.Kind)]
+	return o.h.onCreate && known && s.plugins != "" && unseen && !s.relabeled.Before(w.reselectedAt) && l.older(s.relabeled)
 }
 
 // mayHaveBeenSelected reports whether a source without effect on a workload would have had one with

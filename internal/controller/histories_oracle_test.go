@@ -216,6 +216,8 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(keysOfGone)
 		case o.seemsEdited(src, l):
 			return "", o.excused(seemsEdited)
+		case o.labeledLater(w, src, l):
+			return "", o.excused(optedInUnseen)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
 		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):

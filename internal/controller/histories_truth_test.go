@@ -34,17 +34,8 @@ type sourceTruth struct {
 	// The annotations about which workloads it concerns.
 	matches, ignored, selected bool
 	plugins                    string // a label
-}
-
-type dated struct {
-	version uint64
-	date    time.Time
-	// proven reports whether the manager of the data at that time owns nothing else, so that the
-	// time seems to be that of the data. misleads reports that it is not: an apply that removes a
-	// label gets a new time, and a manager that loses a label to another one keeps the time of the
-	// label.
-	proven, misleads bool
-	untracked        bool // no field has a manager, so that the time is only that of the creation
+	// relabeled is when any label was last written, as the API shows it.
+	relabeled time.Time
 }
 
 type change struct {
@@ -129,9 +120,11 @@ type workloadTruth struct {
 	// whether any of them did so because the one before was undone: later ones have that form of mark,
 	// too. annotated reports whether the last one was marked by the annotation.
 	again, lower, annotated bool
-	// moves are by source. reselected is when what selects sources changed since our last write.
-	moves      map[simapi.Source]*moves
-	reselected uint64
+	// moves are by source. reselected is when what selects sources changed since our last write, and
+	// reselectedAt when it last changed.
+	moves        map[simapi.Source]*moves
+	reselected   uint64
+	reselectedAt time.Time
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
 	// owed are the sources for which a reload began to wait, and that no ledger of ours has recorded

@@ -178,6 +178,13 @@ func TestADeletedSourceThatOnlyLabelsSelected(t *testing.T) {
 			seen(f)
 			f.Seen.Policy = 131
 		}, Record, false},
+		"its reload has waited since, so it has been compared since": {func(l *ledger.Ledger) {
+			others(l)
+			l.Entries[cmKey] = digest.Digest{}
+		}, func(f *Facts) {
+			seen(f)
+			f.Seen.Policy = 131
+		}, Reload, false},
 		"an earlier version wrote the ledger": {func(l *ledger.Ledger) { l.Selecting = digest.Digest{} }, func(*Facts) {}, Record, false},
 		"deletions count, and it is known that it had others": {func(l *ledger.Ledger) { l.OnDelete = true }, func(f *Facts) {
 			deleting(f)

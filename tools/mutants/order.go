@@ -17,6 +17,12 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
 		},
 		{
+			what: "order: the deletion of a source whose reload waits counts only if the policy is as it was",
+			file: "internal/reload/presence.go",
+			from: "waits := base.ledger.Entries[key].IsZero()", to: "waits := false",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
 			what: "order: a mark that fits is compared with Pods although the workload was opted in later",
 			file: "internal/reload/compare.go",
 			from: "c.Seen.Content > max(f.usedSince(c), f.rollouts().Since)", to: "c.Seen.Content > f.rollouts().Template",

@@ -35,9 +35,13 @@ func (f *Facts) Spare(src *source.Source, seen SourceSeen) {
 	if _, refers := w.Reference(key); !w.Policy.SelectedBefore(src.Key, src.Annotations, refers) {
 		return
 	}
-	f.Left = append(f.Left, Left{key, seen.Relabeled.latest(func(before source.Labels) bool {
+	lost := seen.Relabeled.latest(func(before source.Labels) bool {
 		return before.MatchedBy(w.Policy.Selector())
-	})})
+	})
+	// Until then, it may have been ignored or not selected: then it has lost nothing by its labels.
+	if lost == 0 || lost > seen.Annotations {
+		f.Left = append(f.Left, Left{key, lost})
+	}
 }
 
 // selecting is a digest of what selects the sources, for the ledger.

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -151,6 +152,33 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 			}
 			if again := decided(t, tc.when.with(func(f *Facts) { f.Workload.LedgerText = d.Ledger.String() }).f); again.Action != Nothing && !tc.when.f.Seen.TemplateReverted {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
+			}
+		})
+	}
+}
+
+func TestSinceWhenASourceHasLostTheLabels(t *testing.T) {
+	labels := func(plugins string) source.Labels { return source.LabelsOf(map[string]string{"plugins": plugins}) }
+	lost := relabeled(relabeling{110, labels("none")}, relabeling{120, labels("grafana")})
+	counts := func(since uint64) SourceSeen {
+		seen := lost
+		seen.Annotations = since
+		return seen
+	}
+	for name, tc := range map[string]struct {
+		seen SourceSeen
+		want []Left
+	}{
+		"it counted before":           {counts(1), []Left{{cmKey, 120}}},
+		"it counts since just before": {counts(119), []Left{{cmKey, 120}}},
+		"it was ignored until then":   {counts(120), nil},
+		"nobody saw it":               {SourceSeen{Annotations: 120, Version: 130}, []Left{{cmKey, 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web().with(selects)
+			src := source.Source{Key: cmKey.In("shop"), Annotations: source.Annotations{Labels: labels("loki")}}
+			if s.f.Spare(&src, tc.seen); !slices.Equal(s.f.Left, tc.want) {
+				t.Errorf("got %v, want %v", s.f.Left, tc.want)
 			}
 		})
 	}

@@ -5,6 +5,12 @@ func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
 	return []mutation{
 		{
+			what: "labels: a source that was ignored before loses labels",
+			file: "internal/reload/labels.go",
+			from: "if lost == 0 || lost > seen.Annotations {", to: "if lost == 0 || lost > 0 {",
+			in: core, tests: "^TestSinceWhenASourceHasLostTheLabels$",
+		},
+		{
 			what: "labels: a source that is selected does not concern the workload",
 			file: "internal/policy/verdict.go",
 			from: "	case ann.Labels.MatchedBy(selector):", to: "	case ann.Labels.MatchedBy(selector) && refers:",

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -9,6 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -75,6 +77,13 @@ func (h *history) keysUnseen(name string) bool {
 	return replaced && h.life > life
 }
 
+// knowsWorkload reports whether the running controller has been shown a workload; true without one.
+func (h *history) knowsWorkload(w drawnWorkload) bool {
+	return h.c == nil || slices.ContainsFunc(h.c.state.Keys(namespace), func(key workload.Key) bool {
+		return plural(key.Kind) == w.resource && key.Name == w.name
+	})
+}
+
 // noteRelisted notes that the ledger of a workload keeps digests by the replaced list of keys for the
 // sources that do not exist.
 func (h *history) noteRelisted(name string) {
@@ -113,6 +122,9 @@ func (u *users) countKeys(w drawnWorkload, rule string) bool {
 			u.h.relisted = map[string]int{}
 		}
 		u.h.relisted[w.name] = u.h.life
+		if !u.h.knowsWorkload(w) {
+			u.h.relisted[w.name]-- // a controller that has just begun is shown only what comes now
+		}
 		u.h.noteRelisted(w.name)
 	}
 	return u.edit(w, func(obj simapi.Object) {

@@ -58,7 +58,8 @@ func (o *oracle) takeParts(told *toldOfPod, live bool) {
 }
 
 // takeLast is for a write after which the running controller knows the versions that running Pods got.
-// A Pod that gets a version that others had before is only late.
+// A Pod that gets a version that others had before is only late. If no running Pod was known to have
+// got it, because the others skipped its turn, the controller takes it for the latest.
 func (o *oracle) takeLast(told *toldOfPod, live bool) {
 	last := o.classes.parts.last[told.class]
 	if last == nil {
@@ -73,7 +74,8 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		for between := told.from + 1; between <= known; between++ {
 			late = late || version(between, id) == now
 		}
-		if !before && now != "" || before && told.rotated && told.turn > known && !late {
+		skipped := told.turn < known && !o.classes.parts.given[told.class][id+"="+now] && (!live || now != version(told.from, id))
+		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped) {
 			last[id] = told.turn
 		}
 	}

@@ -32,7 +32,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	}
 	next.OnDelete, next.Gone, next.Selecting = f.OnDelete, f.absent(next), f.selecting()
 	for _, c := range f.Concerns {
-		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Digest() && f.formOf(&c, sum) == otherData {
+		if f.differsFrom(&known, &c) {
 			// The Pods got this data from another client, under the same marks.
 			next.Marks, next.Superseded = digest.Digest{}, f.superseded()
 		}
@@ -50,6 +50,23 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	}
 	next.SignForeign(f.Key)
 	return next
+}
+
+// differsFrom reports whether a source has other data than its entry in a ledger. If the key of the
+// entry is lost, the digests differ in any case. Then, as in underOtherKey, only an observed change or
+// a later edit shows other data. Otherwise a reload whose ledger is recorded under a new key would lose
+// its marks, and would seem to be reverted, or its revert would not be found.
+func (f *Facts) differsFrom(known *ledger.Ledger, c *Concern) bool {
+	key := c.Source.Key.Local()
+	sum, named := known.Entries[key]
+	switch {
+	case !named:
+		return false
+	case key.Keyed() && known.Instance != f.Instance && !sum.IsZero():
+		return c.Seen.Content != 0 || f.editedAt(c) > f.dataTime(*known)
+	default:
+		return sum != c.Digest() && f.formOf(c, sum) == otherData
+	}
 }
 
 // superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are

@@ -84,6 +84,18 @@ func mutations() []mutation {
 			in: core, tests: "^TestOneDigestForManySources$",
 		},
 		{
+			what: "a lost key takes the marks of the latest reload out of the ledger",
+			file: "internal/reload/next_ledger.go",
+			from: "		return c.Seen.Content != 0 || f.editedAt(c) > f.dataTime(*known)\n", to: "		return true\n",
+			in: core, tests: "^TestMarksOfTheLatestReload",
+		},
+		{
+			what: "a lost key leaves the marks of the latest reload beside data that a reload waits for",
+			file: "internal/reload/next_ledger.go",
+			from: " && !sum.IsZero():", to: ":",
+			in: core, tests: "^TestMarksOfTheLatestReload",
+		},
+		{
 			what: "what changed before the installation is acted upon",
 			file: "internal/reload/compare.go",
 			from: "c.Source.DataTime.Before(f.Installed)\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",

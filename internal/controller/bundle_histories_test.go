@@ -44,6 +44,8 @@ type trusting struct {
 	// kept are those that left, and that its ledger has nevertheless: nothing was written to it since the
 	// controller saw that.
 	kept map[simapi.Source]bool
+	// earlier are those that left, and whose ledger may have earlier certificates than their last ones.
+	earlier map[simapi.Source]bool
 	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
 	owed map[simapi.Source]bool
 	// recorded are the certificates in its ledger; nil if it is unknown what the controller had seen.
@@ -203,6 +205,7 @@ func (h *bundleHistory) write(what string, do func() error) {
 		if existed == exists && was == is {
 			continue
 		}
+		h.noteEarlier(src, was, exists)
 		h.editedAt, h.editedIn[src] = h.server.Now(), h.server.Version()
 		h.held[src] = append(h.held[src], held{h.server.Version(), is, exists})
 		known, ever := h.last[src]

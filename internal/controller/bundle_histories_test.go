@@ -52,8 +52,8 @@ type trusting struct {
 	recorded certificatesOf
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
-	// edited is when a source changed last, rolled when the template did, and rejected when a write was,
-	// if none has been accepted since.
+	// edited is when a source changed last, rolled when the template did, and rejected when a reload was,
+	// if no write has been accepted since.
 	edited, rolled, rejected uint64
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
@@ -122,12 +122,14 @@ func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.K
 	w := h.workloads[at]
 	lacking := h.lacks(w)
 	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
+	reloads := bytes.Contains(patch.Body, []byte(`"template"`))
 	if err != nil {
-		w.rejected = h.server.Version()
+		if reloads {
+			w.rejected = h.server.Version()
+		}
 		return obj, err
 	}
-	w.rejected = 0
-	if bytes.Contains(patch.Body, []byte(`"template"`)) {
+	if w.rejected = 0; reloads {
 		h.judgeReload(w, lacking)
 	}
 	h.noteLedger(w)

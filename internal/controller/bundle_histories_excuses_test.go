@@ -62,11 +62,26 @@ func (w *trusting) leaves(src simapi.Source) {
 // returns is for a source that exists again. It is not new for a ledger that still has it, even if Pods
 // started without it meanwhile: the documentation says so.
 func (w *trusting) returns(src simapi.Source, exists bool) {
-	if exists && w.kept[src] {
+	if !exists {
+		return
+	}
+	if w.kept[src] {
 		w.adopted[src] = true
 	}
-	if exists {
-		delete(w.kept, src)
+	w.doubt = w.doubt || w.earlier[src]
+	delete(w.kept, src)
+	delete(w.earlier, src)
+}
+
+// noteEarlier is for a source that users edit, and delete before a rollout for the edit. Its ledger
+// still has earlier certificates, so that its last ones are other ones when they return. Only the
+// watch has shown them, and a controller that starts later has not seen them at all.
+func (h *bundleHistory) noteEarlier(src simapi.Source, was string, exists bool) {
+	for _, w := range h.workloads {
+		recorded, known := w.recorded[src]
+		if !exists && h.editedIn[src] > w.rolled && (!known || recorded != was) && slices.Contains(w.use.sources, src) {
+			w.earlier[src] = true
+		}
 	}
 }
 

@@ -44,14 +44,16 @@ type trusting struct {
 	// kept are those that left, and that its ledger has nevertheless: nothing was written to it since the
 	// controller saw that.
 	kept map[simapi.Source]bool
+	// earlier are those that left, and whose ledger may have earlier certificates than their last ones.
+	earlier map[simapi.Source]bool
 	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
 	owed map[simapi.Source]bool
 	// recorded are the certificates in its ledger; nil if it is unknown what the controller had seen.
 	recorded certificatesOf
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
-	// edited is when a source changed last, rolled when the template did, and rejected when a write was,
-	// if none has been accepted since.
+	// edited is when a source changed last, rolled when the template did, and rejected when a reload was,
+	// if no write has been accepted since.
 	edited, rolled, rejected uint64
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
@@ -120,12 +122,14 @@ func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.K
 	w := h.workloads[at]
 	lacking := h.lacks(w)
 	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
+	reloads := bytes.Contains(patch.Body, []byte(`"template"`))
 	if err != nil {
-		w.rejected = h.server.Version()
+		if reloads {
+			w.rejected = h.server.Version()
+		}
 		return obj, err
 	}
-	w.rejected = 0
-	if bytes.Contains(patch.Body, []byte(`"template"`)) {
+	if w.rejected = 0; reloads {
 		h.judgeReload(w, lacking)
 	}
 	h.noteLedger(w)
@@ -203,6 +207,7 @@ func (h *bundleHistory) write(what string, do func() error) {
 		if existed == exists && was == is {
 			continue
 		}
+		h.noteEarlier(src, was, exists)
 		h.editedAt, h.editedIn[src] = h.server.Now(), h.server.Version()
 		h.held[src] = append(h.held[src], held{h.server.Version(), is, exists})
 		known, ever := h.last[src]

@@ -76,6 +76,11 @@ func (h *history) jobs() []*batchv1.Job {
 	return jobs
 }
 
+func isHeld(job *batchv1.Job) bool {
+	_, held := job.Annotations["reroll.dev/held"]
+	return held
+}
+
 // Notify implements Report.
 func (r historyReport) Notify(n notice.Notice) {
 	r.h.requestApproval(n)

@@ -74,11 +74,6 @@ func copyOf(job *batchv1.Job) string {
 	return of.Name
 }
 
-func isHeld(job *batchv1.Job) bool {
-	_, held := job.Annotations["reroll.dev/held"]
-	return held
-}
-
 // copies returns the existing copies of a Job.
 func (o *oracle) copies(name string) []*batchv1.Job {
 	var found []*batchv1.Job
@@ -200,11 +195,14 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 
 // noteJobShown records for which sources the run is younger than the time that the API shows, which
 // may be that of a label. A Job that was resumed before its Pods were gone shows a later start, with
-// which it got new ones.
+// which it got new ones. A server with a faster clock shows a later creation.
 func (o *oracle) noteJobShown(r *runTruth, job *batchv1.Job) {
 	l, began := o.h.landing.look, r.began
 	if at := job.Status.StartTime; at != nil && at.After(began) && !seemsResumed(job) {
 		began = at.Time
+	}
+	if r.begun > 0 && r.made.After(began) {
+		began = r.made
 	}
 	for src := range r.covered {
 		if date := o.sources[src].dateAt(l.known[src]); date.After(r.recorded.date) && began.After(date.Add(startLag)) {

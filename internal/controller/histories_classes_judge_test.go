@@ -71,6 +71,8 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return o.excused(overEarlier)
 		case r.turn > c.carried && l.back[name]:
 			return o.excused(startedBack)
+		case r.turn < 0 && l.untold[name] && c.tampered < w.tampered:
+			return o.excused(ledgerGone) // the one before has another turn, and only the age of a Pod decides
 		case r.turn < 0:
 			return l.untold[name] && l.newest[name] > c.brought && o.excused(notReported)
 		default:

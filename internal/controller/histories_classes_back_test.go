@@ -99,3 +99,22 @@ func (o *oracle) overtook(name string, r rotation, started int) bool {
 		return version == o.h.driver.Turn(name, started)[id] && version != o.h.driver.Turn(name, r.turn)[id]
 	})
 }
+
+// seemedBackIn returns the version of the first late status that had the data of a rotation before: by
+// the order of the reports, the data had returned then, so that the rotation was no change. It is never
+// if there was none.
+func (o *oracle) seemedBackIn(class string, r rotation) uint64 {
+	first, content := uint64(never), o.h.driver.Turn(class, r.turn)
+	for version, t := range o.classes.told {
+		if t.class != class || !t.rotated || t.gone || version >= min(first, r.version) || !maps.Equal(o.h.driver.Turn(class, t.turn), content) {
+			continue
+		}
+		for before, u := range o.classes.told {
+			if u.class == class && u.rotated && !u.gone && before < version && u.turn > t.turn && u.turn < r.turn {
+				first = version
+				break
+			}
+		}
+	}
+	return first
+}

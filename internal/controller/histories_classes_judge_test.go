@@ -71,6 +71,8 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return o.excused(overEarlier)
 		case r.turn > c.carried && l.back[name]:
 			return o.excused(startedBack)
+		case r.turn < 0 && l.untold[name] && c.tampered < w.tampered:
+			return o.excused(ledgerGone) // the one before has another turn, and only the age of a Pod decides
 		case r.turn < 0:
 			return l.untold[name] && l.newest[name] > c.brought && o.excused(notReported)
 		default:
@@ -240,14 +242,18 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
 	adopted := c.adopted > 0 && c.adopted <= last.version
+	brought := min(last.version, o.seemedBackIn(name, last))
+	if !mounts(pod, name) {
+		brought = min(brought, o.broughtIn(name).version) // a later turn may have no other data for it
+	}
 	switch {
 	case w.undone() && (o.h.annotations || w.lower && w.annotated):
 		return o.excused(nothingToTry)
 	case !o.sources[src].exists && !o.reported(name):
 		return o.excused(sourceGone)
-	case last.version <= o.installedAt:
+	case brought <= o.installedAt:
 		return o.excused(beforeInstalled)
-	case last.version <= c.since:
+	case brought <= c.since:
 		return o.excused(beforeCover)
 	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && last.version <= o.lastGap:
 		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)

@@ -46,7 +46,11 @@ const lastUnseen = "excused: last ones unseen"
 func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, existed, exists bool) {
 	w.doubt = w.doubt || h.inGap() || h.pending("deployments", w.key.Name) || h.server.Now().Sub(w.chosenAt) < 10*time.Second
 	adopted := w.adopted[src]
-	if delete(w.owed, src); !exists && h.onDelete {
+	delete(w.owed, src)
+	if !exists {
+		delete(w.renewed, src)
+	}
+	if !exists && h.onDelete {
 		w.leaves(src)
 	}
 	if !counts {
@@ -99,7 +103,9 @@ func (w *trusting) returns(src simapi.Source, is string, existed bool) {
 	}
 	delete(w.kept, src)
 	recorded, known := w.ledger[src]
-	w.doubt = w.doubt || !existed && known && recorded != is
+	if !existed && known && recorded != is {
+		w.doubt, w.renewed[src] = true, w.adopted[src]
+	}
 }
 
 func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {

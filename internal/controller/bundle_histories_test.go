@@ -46,6 +46,9 @@ type trusting struct {
 	kept map[simapi.Source]bool
 	// ledger are the certificates that its ledger has since the latest write outside of a gap.
 	ledger certificatesOf
+	// renewed are those that returned with other ones. Pods that started without them lack these, even
+	// without --reload-on-create.
+	renewed map[simapi.Source]bool
 	// owed are the sources that changed since the last rest, or since all Pods waited for another one.
 	owed map[simapi.Source]bool
 	// recorded are the certificates in its ledger; nil if it is unknown what the controller had seen.
@@ -158,7 +161,7 @@ func (h *bundleHistory) lacks(w *trusting) string {
 			case !started || !projects, exists && w.pardoned[pardon{pod.UID, src}] == present:
 			case !exists && h.onDelete && w.use.optional && has != simapi.Absent:
 				return src.Name
-			case exists && has != present && (has != simapi.Absent || h.onCreate && !w.adopted[src]):
+			case exists && has != present && (has != simapi.Absent || w.renewed[src] || h.onCreate && !w.adopted[src]):
 				return src.Name
 			}
 		}
@@ -261,7 +264,7 @@ func (h *bundleHistory) rest() {
 		}
 		h.pardon(w, now)
 		w.recorded = now
-		w.owed, w.doubt, w.reloads = map[simapi.Source]bool{}, false, 0
+		w.owed, w.renewed, w.doubt, w.reloads = map[simapi.Source]bool{}, map[simapi.Source]bool{}, false, 0
 		for _, src := range w.use.sources {
 			if is, exists := now[src]; exists {
 				w.adopted[src], w.ledger[src] = true, is

@@ -3,6 +3,7 @@ package controller
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,6 +37,38 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 // Pods started in between.
 const backUnseen = "excused: back, unseen"
 
+// lastUnseen is for a source that returns with the certificates in the ledger, and whose last ones no
+// controller has seen: users wrote and deleted them in a gap. Nothing shows that Pods started in between.
+const lastUnseen = "excused: last ones unseen"
+
+// concern records a change for a workload. A change of a source that its ledger does not have, and
+// one to certificates that were there before, leave no trace if the controller does not see them.
+func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, existed, exists bool) {
+	w.doubt = w.doubt || h.inGap() || h.pending("deployments", w.key.Name) || h.server.Now().Sub(w.chosenAt) < 10*time.Second
+	adopted := w.adopted[src]
+	delete(w.owed, src)
+	if !exists {
+		delete(w.renewed, src)
+	}
+	if !exists && h.onDelete {
+		w.leaves(src)
+	}
+	if !counts {
+		return
+	}
+	w.edited = h.server.Version()
+	switch {
+	case (!exists || h.inGap() || h.unseen[src]) && !adopted: // the deletion of a source that no ledger has is no change
+		h.counts["excused: not adopted"]++
+	case !h.gaps && !existed && h.unseen[src] && w.ledger[src] == h.present()[src] && h.differs(w, src, w.ledger[src]):
+		h.counts[lastUnseen]++
+	case h.gaps && back:
+		h.counts["excused: back"]++
+	default:
+		w.owed[src] = true
+	}
+}
+
 // noteRecorded records the certificates in the ledger of a rollout of ours.
 func (h *bundleHistory) noteRecorded(w *trusting) {
 	w.recorded = nil
@@ -61,27 +94,17 @@ func (w *trusting) leaves(src simapi.Source) {
 
 // returns is for a source that exists again. It is not new for a ledger that still has it, even if Pods
 // started without it meanwhile: the documentation says so.
-func (w *trusting) returns(src simapi.Source, exists bool) {
-	if !exists {
-		return
-	}
+//
+// If users edit a source and delete it before a rollout for the edit, the ledger has earlier certificates
+// than its last ones. So these are other ones for it when they return.
+func (w *trusting) returns(src simapi.Source, is string, existed bool) {
 	if w.kept[src] {
 		w.adopted[src] = true
 	}
-	w.doubt = w.doubt || w.earlier[src]
 	delete(w.kept, src)
-	delete(w.earlier, src)
-}
-
-// noteEarlier is for a source that users edit, and delete before a rollout for the edit. Its ledger
-// still has earlier certificates, so that its last ones are other ones when they return. Only the
-// watch has shown them, and a controller that starts later has not seen them at all.
-func (h *bundleHistory) noteEarlier(src simapi.Source, was string, exists bool) {
-	for _, w := range h.workloads {
-		recorded, known := w.recorded[src]
-		if !exists && h.editedIn[src] > w.rolled && (!known || recorded != was) && slices.Contains(w.use.sources, src) {
-			w.earlier[src] = true
-		}
+	recorded, known := w.ledger[src]
+	if !existed && known && recorded != is {
+		w.doubt, w.renewed[src] = true, w.adopted[src]
 	}
 }
 
@@ -99,12 +122,14 @@ func (h *bundleHistory) noteLedger(w *trusting) {
 	now := h.present()
 	for _, src := range w.use.sources {
 		_, exists := now[src]
-		switch seen := h.saw(src).exists; {
-		case !seen && h.onDelete:
+		switch seen := h.saw(src); {
+		case !seen.exists && h.onDelete:
 			delete(w.adopted, src) // even if it is back: the controller has not seen that
 			delete(w.kept, src)
-		case seen && exists && !h.inGap():
-			w.adopted[src] = true
+			delete(w.ledger, src)
+		case seen.exists && !h.inGap():
+			w.ledger[src] = seen.content
+			w.adopted[src] = w.adopted[src] || exists
 		}
 	}
 }
@@ -163,11 +188,12 @@ func (h *bundleHistory) excuseBack(ends bool) {
 	}
 }
 
-// differs reports whether a Pod has started with other certificates than these.
+// differs reports whether a Pod has started with other certificates than these. One that started without
+// any is left out: without --reload-on-create, it lacks none.
 func (h *bundleHistory) differs(w *trusting, src simapi.Source, present string) bool {
 	return slices.ContainsFunc(h.podsOf(w.key), func(pod *corev1.Pod) bool {
 		content, started := h.pods.Content(pod)
 		has, projects := content[src]
-		return started && projects && has != present
+		return started && projects && has != present && has != simapi.Absent
 	})
 }

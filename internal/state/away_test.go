@@ -341,20 +341,25 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 	}
 	edited := written("ab", 6, 60)
 	for name, tc := range map[string]struct {
-		then   source.Source
-		second int64
+		then           source.Source
+		second, edited int64
+		live, inASnap  bool
 	}{
-		"somebody drops them":               {dropped("ab", "cm"), 60},
-		"the data differ":                   {dropped("xy", "cm"), 0},
-		"it is another object of that name": {dropped("ab", "another"), 0},
-		"the time is a later one":           {written("ab", 7, 70), 70},
+		"somebody drops them":                             {dropped("ab", "cm"), 60, 60, true, true},
+		"the data differ":                                 {dropped("xy", "cm"), 0, 0, true, true},
+		"it is another object of that name":               {dropped("ab", "another"), 0, 0, true, true},
+		"the time is a later one":                         {written("ab", 7, 70), 70, 70, false, true},
+		"a watch shows that a later write edited nothing": {written("ab", 7, 70), 70, 60, true, false},
 	} {
 		for _, watched := range []bool{live, inASnap} {
+			if watched && !tc.live || !watched && !tc.inASnap {
+				continue
+			}
 			s := New(false)
 			s.PutSource(edited, inASnap)
 			s.PutSource(tc.then, watched)
 			got, _ := s.Source(edited.Key)
-			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.second {
+			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.edited {
 				t.Errorf("%s, live %t: %d, %d", name, watched, got.DataTime.Unix(), got.EditedAt)
 			}
 		}

@@ -252,7 +252,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		c = c.writtenBy(c.Seen.Written)
 	}
 	content := c.Seen.latest()
-	if f.usedSince(c) > content && content != 0 {
+	if max(f.usedSince(c), f.comparedWithout(c, base)) > content && content != 0 {
 		return recorded // it began to concern the workload after its data was written
 	}
 	if !edited(c) || f.recreated(c) {
@@ -280,6 +280,17 @@ func (f *Facts) usedSince(c *Concern) uint64 {
 		return max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)
+}
+
+// comparedWithout is a version by which a source without an entry in the ledger did not concern the
+// workload, or 0: a gap in the watch of the workload may hide since when it does. Of a source that has
+// changed for the workload since, that comparison may have lacked what its Pods had. Pods of a reverted
+// template may be older, and an empty union has no entry.
+func (f *Facts) comparedWithout(c *Concern, base base) uint64 {
+	if base.err != nil || f.Seen.ComparedAt == 0 || c.Away.Version != 0 || f.Seen.TemplateReverted || c.Source.Key.Local().IsUnion() {
+		return 0
+	}
+	return f.Seen.ComparedAt + 1
 }
 
 // recreated reports whether a source was deleted before the workload used it, and has the data with

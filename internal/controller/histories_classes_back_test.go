@@ -118,3 +118,15 @@ func (o *oracle) seemedBackIn(class string, r rotation) uint64 {
 	}
 	return first
 }
+
+// rotatedByTakeover reports whether a Pod had started with the turn of a rotation before another Pod
+// was created, and its status replaced that of an earlier Pod, unseen by the running controller. By the
+// times of that status, the rotation came then.
+func (o *oracle) rotatedByTakeover(class string, r rotation, created uint64) bool {
+	for version, t := range o.classes.told {
+		if t.class == class && t.over && !t.gone && t.started >= r.turn && version < created && version <= o.classes.live {
+			return true
+		}
+	}
+	return false
+}

@@ -264,6 +264,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(rotationGone)
 	case o.h.skewed && !mounts(pod, name) && last.version <= o.lastGap:
 		return o.excused(clocksApart) // by its time, the status with the rotation was written before others
+	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
+		return o.excused(overEarlier)
 	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
 		return o.excused(writtenLate)
 	default:

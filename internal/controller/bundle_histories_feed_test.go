@@ -25,7 +25,7 @@ func (h *bundleHistory) start() {
 			h.feed, h.bundles = f.Feed, f.Handler.(*handler)
 		}
 	}
-	h.gapAt, h.cut = h.server.Now(), !h.served
+	h.gapAt, h.cut, h.listed = h.server.Now(), !h.served, false
 	if !h.served {
 		h.answered(apierrors.NewNotFound(kubeapi.TrustBundleVersions()[0].GroupResource(), ""))
 		return
@@ -47,7 +47,7 @@ func (h *bundleHistory) snapshot(between func()) {
 		between()
 	}
 	h.bundles.SnapshotComplete(names, strconv.FormatUint(h.server.Version(), 10))
-	h.cut, h.gapAt, h.shown = false, h.server.Now(), h.server.Version()
+	h.cut, h.listed, h.gapAt, h.shown = false, true, h.server.Now(), h.server.Version()
 	for _, w := range h.workloads {
 		w.recorded = nil // the age of Pods may show that they have other certificates
 	}

@@ -44,7 +44,8 @@ type trusting struct {
 	// kept are those that left, and that its ledger has nevertheless: nothing was written to it since the
 	// controller saw that.
 	kept map[simapi.Source]bool
-	// ledger are the certificates that its ledger has since the latest write outside of a gap.
+	// ledger are the certificates that its ledger has since the latest write. A controller whose watch is
+	// cut writes those that it has seen before.
 	ledger certificatesOf
 	// renewed are those that returned with other ones. Pods that started without them lack these, even
 	// without --reload-on-create.
@@ -81,6 +82,8 @@ type bundleHistory struct {
 	bundles            *handler
 	// served reports whether the API server serves bundles, and cut whether events of them are lost.
 	served, cut bool
+	// listed reports whether the controller has had a snapshot of bundles.
+	listed bool
 	// last are the certificates with which sources existed last, and past those since the last rest.
 	last certificatesOf
 	past map[simapi.Source]map[string]bool

@@ -25,7 +25,7 @@ func keptSeeds() map[string]keptSeed {
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
 			307500023737, 307500072921, 307500133269, 307500134671, 8652460811,
-			17958315836320899,
+			17958315836320899, 17958315836322620,
 		}},
 		"TestCronJobHistories": {ofKind(cronJobKind), []uint64{
 			307500063262, 307500084370, 307500086474, 307500098146, 307500105540,

@@ -339,22 +339,25 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 		src.UID, src.Untracked = types.UID(uid), true
 		return src
 	}
-	edited := written("ab", 6, 60)
+	before, mixed := written("ab", 6, 60), written("ab", 6, 60)
+	mixed.EditedAt = 50
 	for name, tc := range map[string]struct {
-		then   source.Source
-		second int64
+		before, then    source.Source
+		second          int64
+		edited, watched int64
 	}{
-		"somebody drops them":               {dropped("ab", "cm"), 60},
-		"the data differ":                   {dropped("xy", "cm"), 0},
-		"it is another object of that name": {dropped("ab", "another"), 0},
-		"the time is a later one":           {written("ab", 7, 70), 70},
+		"somebody drops them":               {before, dropped("ab", "cm"), 60, 60, 60},
+		"the data differ":                   {before, dropped("xy", "cm"), 0, 0, 0},
+		"it is another object of that name": {before, dropped("ab", "another"), 0, 0, 0},
+		"the time is a later one, and a watch shows that the write edited nothing": {before, written("ab", 7, 70), 70, 70, 60},
+		"its manager has lost a label to another one, and owns only data now":      {mixed, written("ab", 7, 60), 60, 60, 60},
 	} {
-		for _, watched := range []bool{live, inASnap} {
+		for watched, edited := range map[bool]int64{inASnap: tc.edited, live: tc.watched} {
 			s := New(false)
-			s.PutSource(edited, inASnap)
+			s.PutSource(tc.before, inASnap)
 			s.PutSource(tc.then, watched)
-			got, _ := s.Source(edited.Key)
-			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.second {
+			got, _ := s.Source(before.Key)
+			if got.DataTime.Unix() != tc.second || got.EditedAt != edited {
 				t.Errorf("%s, live %t: %d, %d", name, watched, got.DataTime.Unix(), got.EditedAt)
 			}
 		}

@@ -64,7 +64,7 @@ func (s *State) putSource(src source.Source, version uint64, changes keyChanges,
 	}
 	differs := !ok || known.Digest != src.Digest
 	if !differs {
-		known.keepTimes(&src)
+		known.keepTimes(&src, live)
 	}
 	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}, changed: version}
 	if !live && src.Key.Local().IsUnion() {
@@ -120,10 +120,15 @@ func editedSince(now, before *source.Source) bool {
 }
 
 // keepTimes is for the same data. If its managed fields were removed, the times that they showed
-// remain true.
-func (r *sourceRecord) keepTimes(src *source.Source) {
-	if r.UID == src.UID && src.DataTime.Before(r.DataTime) {
+// remain true. And a watch shows that a later write edited nothing: a client that applies the same data
+// for the first time gets an entry that owns only data, with a new time.
+func (r *sourceRecord) keepTimes(src *source.Source, live bool) {
+	switch {
+	case r.UID != src.UID:
+	case src.DataTime.Before(r.DataTime):
 		src.DataTime, src.EditedAt, src.Untracked = r.DataTime, r.EditedAt, r.Untracked
+	case live && src.EditedAt > r.DataTime.Unix() && !src.Key.Kind.Reported() && !src.Key.Local().IsUnion():
+		src.EditedAt = r.EditedAt
 	}
 }
 

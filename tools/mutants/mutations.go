@@ -312,6 +312,12 @@ func mutations() []mutation {
 			in: known, tests: "WhenAContentLeft",
 		},
 		{
+			what: "a write that edited nothing, as the watch shows, seems to be an edit",
+			file: "internal/state/sources.go",
+			from: "		src.EditedAt = r.EditedAt\n", to: "",
+			in: known, tests: "^TestTheTimeOfAnEditOutlivesItsFieldManagers$",
+		},
+		{
 			what: "an edit from before its source began to match searches counts for no workload",
 			file: "internal/reload/unseen_edit.go",
 			from: "c.Source.EditedAt < c.Source.MatchedAt && f.onlyMatches(c)", to: "c.Source.EditedAt < c.Source.MatchedAt",

@@ -144,5 +144,20 @@ func keptRareHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.removes(settings, "b", "kubectl-edit")
 		}},
+		"a source is edited unseen, and labeled by its manager, which loses the label before the first ledger": {draws{}, func(s script) {
+			s.rest()
+			s.touch(settings, "helm")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.stop()
+			s.again("web", auto)
+			for _, write := range []func(simapi.Source, string){s.edit, s.touch} {
+				s.elapse(2 * longestSettle)
+				write(settings, "kubectl-edit")
+			}
+			s.start()
+			s.shown()
+			s.touch(settings, "helm")
+		}},
 	}
 }

@@ -339,8 +339,10 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 		src.UID, src.Untracked = types.UID(uid), true
 		return src
 	}
-	edited := written("ab", 6, 60)
+	before, mixed := written("ab", 6, 60), written("ab", 6, 60)
+	mixed.EditedAt = 50
 	for name, tc := range map[string]struct {
+<<<<<<< HEAD
 		then           source.Source
 		second, edited int64
 		live, inASnap  bool
@@ -355,11 +357,29 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 			if watched && !tc.live || !watched && !tc.inASnap {
 				continue
 			}
+=======
+		before, then    source.Source
+		second          int64
+		edited, watched int64
+	}{
+		"somebody drops them":               {before, dropped("ab", "cm"), 60, 60, 60},
+		"the data differ":                   {before, dropped("xy", "cm"), 0, 0, 0},
+		"it is another object of that name": {before, dropped("ab", "another"), 0, 0, 0},
+		"the time is a later one, and a watch shows that the write edited nothing": {before, written("ab", 7, 70), 70, 70, 60},
+		"its manager has lost a label to another one, and owns only data now":      {mixed, written("ab", 7, 60), 60, 60, 60},
+	} {
+		for watched, edited := range map[bool]int64{inASnap: tc.edited, live: tc.watched} {
+>>>>>>> seedd
 			s := New(false)
-			s.PutSource(edited, inASnap)
+			s.PutSource(tc.before, inASnap)
 			s.PutSource(tc.then, watched)
+<<<<<<< HEAD
 			got, _ := s.Source(edited.Key)
 			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.edited {
+=======
+			got, _ := s.Source(before.Key)
+			if got.DataTime.Unix() != tc.second || got.EditedAt != edited {
+>>>>>>> seedd
 				t.Errorf("%s, live %t: %d, %d", name, watched, got.DataTime.Unix(), got.EditedAt)
 			}
 		}

@@ -342,22 +342,6 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 	before, mixed := written("ab", 6, 60), written("ab", 6, 60)
 	mixed.EditedAt = 50
 	for name, tc := range map[string]struct {
-<<<<<<< HEAD
-		then           source.Source
-		second, edited int64
-		live, inASnap  bool
-	}{
-		"somebody drops them":                             {dropped("ab", "cm"), 60, 60, true, true},
-		"the data differ":                                 {dropped("xy", "cm"), 0, 0, true, true},
-		"it is another object of that name":               {dropped("ab", "another"), 0, 0, true, true},
-		"the time is a later one":                         {written("ab", 7, 70), 70, 70, false, true},
-		"a watch shows that a later write edited nothing": {written("ab", 7, 70), 70, 60, true, false},
-	} {
-		for _, watched := range []bool{live, inASnap} {
-			if watched && !tc.live || !watched && !tc.inASnap {
-				continue
-			}
-=======
 		before, then    source.Source
 		second          int64
 		edited, watched int64
@@ -369,17 +353,11 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 		"its manager has lost a label to another one, and owns only data now":      {mixed, written("ab", 7, 60), 60, 60, 60},
 	} {
 		for watched, edited := range map[bool]int64{inASnap: tc.edited, live: tc.watched} {
->>>>>>> seedd
 			s := New(false)
 			s.PutSource(tc.before, inASnap)
 			s.PutSource(tc.then, watched)
-<<<<<<< HEAD
-			got, _ := s.Source(edited.Key)
-			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.edited {
-=======
 			got, _ := s.Source(before.Key)
 			if got.DataTime.Unix() != tc.second || got.EditedAt != edited {
->>>>>>> seedd
 				t.Errorf("%s, live %t: %d, %d", name, watched, got.DataTime.Unix(), got.EditedAt)
 			}
 		}

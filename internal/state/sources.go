@@ -120,23 +120,14 @@ func editedSince(now, before *source.Source) bool {
 }
 
 // keepTimes is for the same data. If its managed fields were removed, the times that they showed
-<<<<<<< HEAD
-// remain true. A live event proves that a write edited nothing: a client that applies the same data
-// for the first time owns only data nevertheless, with a new time.
-=======
 // remain true. And a watch shows that a later write edited nothing: a client that applies the same data
 // for the first time gets an entry that owns only data, with a new time.
->>>>>>> seedd
 func (r *sourceRecord) keepTimes(src *source.Source, live bool) {
 	switch {
 	case r.UID != src.UID:
 	case src.DataTime.Before(r.DataTime):
 		src.DataTime, src.EditedAt, src.Untracked = r.DataTime, r.EditedAt, r.Untracked
-<<<<<<< HEAD
-	case live && !src.Key.Kind.Reported() && !src.Key.Local().IsUnion():
-=======
 	case live && src.EditedAt > r.DataTime.Unix() && !src.Key.Kind.Reported() && !src.Key.Local().IsUnion():
->>>>>>> seedd
 		src.EditedAt = r.EditedAt
 	}
 }

@@ -23,6 +23,18 @@ func orders() []mutation {
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
+			what: "order: a comparison without a source shows nothing about since when it concerns the workload",
+			file: "internal/reload/compare.go",
+			from: "	return f.Seen.ComparedAt + 1\n", to: "	return 0\n",
+			in: core, tests: before,
+		},
+		{
+			what: "order: a comparison that was not shown a source shows that it did not concern the workload",
+			file: "internal/reload/compare.go",
+			from: "c.Away.Version != 0 || f.Seen.TemplateReverted ||", to: "f.Seen.TemplateReverted ||",
+			in: core, tests: before,
+		},
+		{
 			what: "order: a mark that fits is compared with Pods although the workload was opted in later",
 			file: "internal/reload/compare.go",
 			from: "c.Seen.Content > max(f.usedSince(c), f.rollouts().Since)", to: "c.Seen.Content > f.rollouts().Template",

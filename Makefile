@@ -45,7 +45,7 @@ APART = ./test/edges ./test/lease ./test/permissions ./test/demo ./test/chart ./
 FIRST = ./test/scenarios ./test/faults ./internal/intake
 ALL_PACKAGES = $(patsubst github.com/reroll-dev/reroll/%,./%,$(shell $(GO) list ./...))
 PACKAGES = $(FIRST) $(filter-out $(FIRST) $(APART) $(TOOLS) ./test/image ./test/node ./test/release ./test/gitops%,$(ALL_PACKAGES))
-# What Reroll is built and tried with changes seldom, and has a target of its own.
+# The tests of what other tests are made of: that changes seldom, so they have a target of their own.
 TOOLS = ./test/cluster ./test/harness ./test/simapi ./tools/make ./tools/suite
 # These start a Kubernetes, or use what is built for one, or wait for minutes.
 ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stage ./test/stamp ./internal/intake ./internal/lease
@@ -144,7 +144,7 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 ##@ Check
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-tools test-oldest test-gitops histories mutants nightly fresh-histories
 
-check: build cgo lint suite ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
+check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced)
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
@@ -217,7 +217,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 
 nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.
-	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-tools RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:

@@ -178,8 +178,12 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool {
 	s, began := o.sources[src], w.began[src]
 	_, known := l.known[src]
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if err != nil || !known || !o.h.onCreate || !selectsByLabel(obj, src, s.plugins) || w.reselectedAt.IsZero() {
+		return false
+	}
 	unseen := began.by == byWorkload && began.version <= l.live[plural(l.key.Kind)]
-	return o.h.onCreate && known && s.plugins != "" && unseen && !s.relabeled.Before(w.reselectedAt) && l.older(s.relabeled)
+	return unseen && !s.relabeled.Before(w.reselectedAt) && l.older(s.relabeled)
 }
 
 // mayHaveBeenSelected reports whether a source without effect on a workload would have had one with

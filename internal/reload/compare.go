@@ -141,10 +141,14 @@ func (f *Facts) differentData(c *Concern, base base) finding {
 }
 
 // delayed is for data whose reload was decided, and had to wait. If the creation of a source is a
-// change, it may be the reason, even if the source has the data that it had before its deletion.
+// change, or that it got the labels, it may be the reason, even if the data is as it was before.
 func (f *Facts) delayed(c *Concern, base base) finding {
-	if c.Seen.Content != 0 && f.OnCreate {
-		c.Seen.Content = max(c.Seen.Content, c.Seen.Created)
+	if f.OnCreate {
+		made := f.arrival(c, base)
+		c.Seen.Content = max(c.Seen.Content, made.Seen.Created)
+		if made.Source.Created.After(c.Source.DataTime) {
+			c.Source.DataTime = made.Source.Created
+		}
 	}
 	if mark, ok := f.latestMark(c); ok && base.ledger.Counter == 0 && !f.fits(c, mark) {
 		f.noteTimeless(c, base)
@@ -249,10 +253,10 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		if !f.Seen.TemplateReverted {
 			return recorded
 		}
-		c = c.writtenBy(c.Seen.Written)
+		c = c.asBeforeItsDeletion()
 	}
 	content := c.Seen.latest()
-	if max(f.usedSince(c), f.comparedWithout(c, base)) > content && content != 0 {
+	if f.usedSince(c) > content && content != 0 {
 		return recorded // it began to concern the workload after its data was written
 	}
 	if !edited(c) || f.recreated(c) {
@@ -280,17 +284,6 @@ func (f *Facts) usedSince(c *Concern) uint64 {
 		return max(f.coveredIn(c), f.Seen.Referenced[c.Source.Key.Local()])
 	}
 	return max(f.coveredIn(c), f.rollouts().Template)
-}
-
-// comparedWithout is a version by which a source without an entry in the ledger did not concern the
-// workload, or 0: a gap in the watch of the workload may hide since when it does. Of a source that has
-// changed for the workload since, that comparison may have lacked what its Pods had. Pods of a reverted
-// template may be older, and an empty union has no entry.
-func (f *Facts) comparedWithout(c *Concern, base base) uint64 {
-	if base.err != nil || f.Seen.ComparedAt == 0 || c.Away.Version != 0 || f.Seen.TemplateReverted || c.Source.Key.Local().IsUnion() {
-		return 0
-	}
-	return f.Seen.ComparedAt + 1
 }
 
 // recreated reports whether a source was deleted before the workload used it, and has the data with

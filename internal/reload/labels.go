@@ -22,6 +22,9 @@ func (s *SourceSeen) Relabel(version uint64, before source.Labels) {
 type Left struct {
 	Key     source.LocalKey
 	Version uint64
+	// Uncounted reports whether it was ignored or not selected until a later version, so that it was
+	// deleted for no workload, unless a reload for that waits.
+	Uncounted bool
 }
 
 // Spare adds an existing source that does not concern the workload.
@@ -38,10 +41,7 @@ func (f *Facts) Spare(src *source.Source, seen SourceSeen) {
 	lost := seen.Relabeled.latest(func(before source.Labels) bool {
 		return before.MatchedBy(w.Policy.Selector())
 	})
-	// Until then, it may have been ignored or not selected: then it has lost nothing by its labels.
-	if lost == 0 || lost > seen.Annotations {
-		f.Left = append(f.Left, Left{key, lost})
-	}
+	f.Left = append(f.Left, Left{key, lost, lost != 0 && lost <= seen.Annotations})
 }
 
 // selecting is a digest of what selects the sources, for the ledger.
@@ -73,10 +73,10 @@ func (f *Facts) findLeft(base base, t *tally) {
 		return
 	}
 	for _, left := range f.Left {
-		_, was := base.ledger.Entries[left.Key]
+		entry, was := base.ledger.Entries[left.Key]
 		_, noted := base.ledger.Gone[left.Key]
 		switch {
-		case !was || noted:
+		case !was || noted, left.Uncounted && !entry.IsZero():
 		case left.Version != 0 && f.Seen.Template > left.Version && !f.Seen.TemplateReverted: // another client has rolled the workload since
 		default:
 			reference, _ := f.Workload.Reference(left.Key)

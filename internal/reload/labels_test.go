@@ -66,6 +66,7 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 		return seen(SourceSeen{Version: 130}).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = labeled })
 	}
 	never := func(f *Facts) { f.OnCreate = false }
+	waits := func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -84,6 +85,9 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 		"while no controller ran":                                     {unseen(125).pods(1, 100), Reload},
 		"while no controller ran, and the Pods are younger":           {unseen(125).pods(1, 200), Record},
 		"while no controller ran, and its Pods are unknown":           {unseen(125), ListPods},
+		"its reload waits":                                            {seen(entered).ledgerOf(waits), Reload},
+		"its reload waits since before this controller":               {unseen(125).ledgerOf(waits).pods(1, 100), Reload},
+		"its reload waits, and its Pods were started since":           {unseen(125).ledgerOf(waits).pods(1, 200), Record},
 		"at a time from before the workload was opted in":             {unseen(125).with(func(f *Facts) { f.Workload.OptedInAt = at(126) }).pods(1, 100), Record},
 		"at a time that nothing shows":                                {unseen(0).pods(1, 100), Record},
 		"when there was no ledger":                                    {unseen(125).pods(1, 100).with(func(f *Facts) { f.Workload.LedgerText = "" }), Record},
@@ -115,6 +119,7 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 			f.Spared, f.Left = []source.LocalKey{cmKey}, []Left{{Key: cmKey, Version: version}}
 		}
 	}
+	uncounted := func(f *Facts) { f.Left[0].Uncounted = true }
 	deleting := func(f *Facts) { f.OnDelete, f.SettlePeriod = true, 1 }
 	when := func(version uint64) *situation {
 		s := web().with(selects).with(deleting)
@@ -124,17 +129,19 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"it is like one that is deleted":              {when(130), Reload},
-		"while no controller ran":                     {when(0), Reload},
-		"which counts for nobody":                     {when(130).with(func(f *Facts) { f.OnDelete = false }), Record},
-		"before deletions counted":                    {when(0).ledgerOf(func(l *ledger.Ledger) { l.OnDelete = false }), Record},
-		"somebody else has rolled the workload":       {when(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
-		"the template came back since":                {when(130).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload},
-		"it never had them":                           {when(130).ledgerOf(func(l *ledger.Ledger) { l.Entries = nil }), Nothing},
-		"the workload selects others now":             {when(130).annotated(map[string]string{annotations.Sources: "plugins=loki"}), Record},
-		"the workload named it, and does not":         {when(130).ledgerOf(func(l *ledger.Ledger) { l.Selecting = digestOf("other") }), Record},
-		"the workload selects none now":               {when(130).annotated(nil), Record},
-		"it is known for another reason not to count": {when(130).with(func(f *Facts) { f.Left = nil }), Record},
+		"it is like one that is deleted":                {when(130), Reload},
+		"while no controller ran":                       {when(0), Reload},
+		"which counts for nobody":                       {when(130).with(func(f *Facts) { f.OnDelete = false }), Record},
+		"while it was ignored":                          {when(130).with(uncounted), Record},
+		"and was ignored later, while its reload waits": {when(130).with(uncounted).ledgerOf(func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }), Reload},
+		"before deletions counted":                      {when(0).ledgerOf(func(l *ledger.Ledger) { l.OnDelete = false }), Record},
+		"somebody else has rolled the workload":         {when(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
+		"the template came back since":                  {when(130).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload},
+		"it never had them":                             {when(130).ledgerOf(func(l *ledger.Ledger) { l.Entries = nil }), Nothing},
+		"the workload selects others now":               {when(130).annotated(map[string]string{annotations.Sources: "plugins=loki"}), Record},
+		"the workload named it, and does not":           {when(130).ledgerOf(func(l *ledger.Ledger) { l.Selecting = digestOf("other") }), Record},
+		"the workload selects none now":                 {when(130).annotated(nil), Record},
+		"it is known for another reason not to count":   {when(130).with(func(f *Facts) { f.Left = nil }), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decided(t, tc.when.f)
@@ -169,10 +176,10 @@ func TestSinceWhenASourceHasLostTheLabels(t *testing.T) {
 		seen SourceSeen
 		want []Left
 	}{
-		"it counted before":           {counts(1), []Left{{cmKey, 120}}},
-		"it counts since just before": {counts(119), []Left{{cmKey, 120}}},
-		"it was ignored until then":   {counts(120), nil},
-		"nobody saw it":               {SourceSeen{Annotations: 120, Version: 130}, []Left{{cmKey, 0}}},
+		"it counted before":           {counts(1), []Left{{cmKey, 120, false}}},
+		"it counts since just before": {counts(119), []Left{{cmKey, 120, false}}},
+		"it was ignored until then":   {counts(120), []Left{{cmKey, 120, true}}},
+		"nobody saw it":               {SourceSeen{Annotations: 120, Version: 130}, []Left{{cmKey, 0, false}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := web().with(selects)

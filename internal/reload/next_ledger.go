@@ -63,7 +63,8 @@ func (f *Facts) differsFrom(known *ledger.Ledger, c *Concern) bool {
 	case !named:
 		return false
 	case key.Keyed() && known.Instance != f.Instance && !sum.IsZero():
-		return c.Seen.Content != 0 || f.editedAt(c) > f.dataTime(*known)
+		later := c.Source.DataTime.Unix() > f.dataTime(*known) && f.order(c) == upToDate // another client may have rolled it
+		return c.Seen.Content != 0 || later || f.editedAt(c) > f.dataTime(*known)
 	default:
 		return sum != c.Digest() && f.formOf(c, sum) == otherData
 	}

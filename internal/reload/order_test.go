@@ -23,13 +23,6 @@ func TestDataFromBeforeItsUse(t *testing.T) {
 	adopted := func(version uint64) *situation {
 		return web().ledger(nil).cm("two", 120).pods(1, 110).with(func(f *Facts) { f.Seen.Adopted = version })
 	}
-	// A Secret was edited at 110, and the ledger is from a comparison without it. A gap hides the rest.
-	compared := func(at uint64) *situation {
-		edited := SourceSeen{Content: 110, Edited: true, Version: 110}
-		return web().ledger(nil).cm("one", 60).source(source.Secret, "sec", "s", 10, 110, edited).pods(1, 90).with(func(f *Facts) {
-			f.Seen.ComparedAt, f.Seen.Since = at, 140
-		})
-	}
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -40,14 +33,6 @@ func TestDataFromBeforeItsUse(t *testing.T) {
 		"the same as the first, and annotations named the source all the time":      {redone(120).with(named), Reload},
 		"the workload asked for it later":                                           {adopted(121), Record},
 		"the workload asked for it before":                                          {adopted(119), Reload},
-		"the workload was compared without it later":                                {compared(120), Record},
-		"the workload was compared without it before":                               {compared(109), Reload},
-		"it was made and edited, which that comparison had not been shown": {compared(120).with(func(f *Facts) {
-			f.Concerns[1].Away = Away{Version: 100, Made: true}
-		}), Reload},
-		"the workload was compared without it later, and Pods from before may be back": {compared(120).with(func(f *Facts) {
-			f.Seen.Template, f.Seen.TemplateReverted, f.Workload.RolledOut = 130, true, true
-		}), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := decided(t, tc.when.f); d.Action != tc.want {

@@ -54,6 +54,12 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		"its reload ended without it, and it is back as it was":          {again().with(asItWas), Record},
 		"that reload was undone, and Pods from before its edit are back": {again().with(asItWas).with(undone).pods(1, 99), Reload},
 		"that reload was undone, and Pods from after its edit are back":  {again().with(asItWas).with(undone).pods(1, 106), Record},
+		"the same, and the removal of a key has no time": {again().with(asItWas).with(undone).with(func(f *Facts) {
+			f.Concerns[0].Seen.Timeless = true
+		}).pods(1, 129), Reload},
+		"the same, and all Pods are from after its creation": {again().with(asItWas).with(undone).with(func(f *Facts) {
+			f.Concerns[0].Seen.Timeless = true
+		}).pods(1, 136), Record},
 		"it was edited since": {again().with(func(f *Facts) {
 			f.Seen.Template, f.Concerns[0].Seen.Content = 120, 135
 		}), Reload},

@@ -186,8 +186,11 @@ func TestMarksOfTheLatestReloadAreKeptIfTheDigestKeyIsLost(t *testing.T) {
 		when *situation
 		want digest.Digest
 	}{
-		"nothing shows other data":                      {lost("under the lost key", 0, 55), marks},
-		"an edit after the ledger":                      {lost("under the lost key", 0, 61), digest.Digest{}},
+		"nothing shows other data": {lost("under the lost key", 0, 55), marks},
+		"an edit after the ledger": {lost("under the lost key", 0, 61), digest.Digest{}},
+		"a later write that may be an edit": {lost("under the lost key", 0, 61).with(func(f *Facts) {
+			f.Concerns[len(f.Concerns)-1].Source.EditedAt = 0
+		}), digest.Digest{}},
 		"a change that was observed":                    {lost("under the lost key", 55, 55), digest.Digest{}},
 		"a reload waits for it":                         {lost("", 0, 55), digest.Digest{}},
 		"the key is the same, and the data is not":      {lost("other data", 0, 55).ledgerOf(func(l *ledger.Ledger) { l.Instance = instance }), digest.Digest{}},

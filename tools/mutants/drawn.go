@@ -181,13 +181,13 @@ func drawn() []mutation {
 		{
 			what: "the creation of a source is a reason for a reload that waits, whatever the flag",
 			file: "internal/reload/compare.go",
-			from: "	if c.Seen.Content != 0 && f.OnCreate {", to: "	if c.Seen.Content != 0 {",
+			from: "	if f.OnCreate {\n\t\tmade", to: "	if true {\n\t\tmade",
 			in: core, tests: "^TestASourceThatIsMade$",
 		},
 		{
 			what: "on create: the creation of a source is no reason for a reload that waits",
 			file: "internal/reload/compare.go",
-			from: "	if c.Seen.Content != 0 && f.OnCreate {", to: "	if c.Seen.Content != 0 && f.OnCreate && c.Deleted {",
+			from: "	if f.OnCreate {\n\t\tmade", to: "	if f.OnCreate && c.Deleted {\n\t\tmade",
 			in: core, tests: "^TestASourceThatIsMade$",
 		},
 		{

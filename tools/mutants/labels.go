@@ -5,9 +5,21 @@ func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
 	return []mutation{
 		{
+			what: "labels: that a source gets labels is no reason for a reload that waits",
+			file: "internal/reload/compare.go",
+			from: "made := f.arrival(c, base)", to: "made := c",
+			in: core, tests: "^TestASourceThatGetsTheLabels$",
+		},
+		{
+			what: "labels: a reload that waits ends if its source does not count for a while",
+			file: "internal/reload/labels.go",
+			from: "left.Uncounted && !entry.IsZero():", to: "left.Uncounted && (!entry.IsZero() || true):",
+			in: core, tests: "^TestASourceThatLosesTheLabels$",
+		},
+		{
 			what: "labels: a source that was ignored before loses labels",
 			file: "internal/reload/labels.go",
-			from: "if lost == 0 || lost > seen.Annotations {", to: "if lost == 0 || lost > 0 {",
+			from: "lost != 0 && lost <= seen.Annotations", to: "false",
 			in: core, tests: "^TestSinceWhenASourceHasLostTheLabels$",
 		},
 		{

@@ -49,7 +49,7 @@ func missing() []mutation {
 		{
 			what: "missing: data that is back counts as written when it came back",
 			file: "internal/reload/compare.go",
-			from: "c = c.writtenBy(c.Seen.Written)", to: "",
+			from: "c = c.asBeforeItsDeletion()", to: "",
 			in: core, tests: "^TestASource(ThatIsMade|ThatWasDeletedAndIsCreatedAgain)$",
 		},
 		{

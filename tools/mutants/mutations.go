@@ -84,12 +84,6 @@ func mutations() []mutation {
 			in: core, tests: "^TestOneDigestForManySources$",
 		},
 		{
-			what: "a lost key takes the marks of the latest reload out of the ledger",
-			file: "internal/reload/next_ledger.go",
-			from: "		return c.Seen.Content != 0 || f.editedAt(c) > f.dataTime(*known)\n", to: "		return true\n",
-			in: core, tests: "^TestMarksOfTheLatestReload",
-		},
-		{
 			what: "a lost key leaves the marks of the latest reload beside data that a reload waits for",
 			file: "internal/reload/next_ledger.go",
 			from: " && !sum.IsZero():", to: ":",

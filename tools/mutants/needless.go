@@ -16,7 +16,7 @@ func needless() []mutation {
 		{
 			what: "needless: data from before its source concerned the workload is reloaded",
 			file: compare,
-			from: "max(f.usedSince(c), f.comparedWithout(c, base)) > content &&", to: "f.usedSince(c) == content &&",
+			from: "	if f.usedSince(c) > content && content != 0 {", to: "	if f.usedSince(c) == content && content != 0 {",
 			in: controller, tests: histories, histories: 300, says: reason,
 		},
 		{

@@ -145,7 +145,9 @@ func (f *Facts) differentData(c *Concern, base base) finding {
 func (f *Facts) delayed(c *Concern, base base) finding {
 	if f.OnCreate {
 		made := f.arrival(c, base)
-		c.Seen.Content = max(c.Seen.Content, made.Seen.Created)
+		if made.Seen.Created >= c.Seen.latest() { // the data is no newer
+			c.Seen.Content = made.Seen.Created
+		}
 		if made.Source.Created.After(c.Source.DataTime) {
 			c.Source.DataTime = made.Source.Created
 		}

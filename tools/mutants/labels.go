@@ -5,6 +5,12 @@ func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
 	return []mutation{
 		{
+			what: "labels: labels show when data of an unknown version was written",
+			file: "internal/reload/compare.go",
+			from: "made.Seen.Created >= c.Seen.latest()", to: "made.Seen.Created >= c.Seen.Content",
+			in: core, tests: "^TestASourceThatGetsTheLabels$",
+		},
+		{
 			what: "labels: that a source gets labels is no reason for a reload that waits",
 			file: "internal/reload/compare.go",
 			from: "made := f.arrival(c, base)", to: "made := c",

@@ -58,6 +58,12 @@ func (r Rank) ledger() Ledger {
 	return Ledger{Counter: r.counter, Writes: r.writes, Instance: r.instance}
 }
 
+// EntryUnderOtherKey reports whether the digest of a source was made with another key than an instance
+// has, so that it cannot be compared.
+func (l *Ledger) EntryUnderOtherKey(key source.LocalKey, instance string) bool {
+	return key.Keyed() && l.Instance != instance
+}
+
 // UnderOtherKey reports whether the digests of a kind of source were made with another key than an
 // instance has, so that they cannot be compared.
 func (l *Ledger) UnderOtherKey(kind source.Kind, instance string) bool {

@@ -112,7 +112,7 @@ func (f *Facts) NotAllowed(unwatched func(origin source.Key) bool) []source.Key 
 
 // underLostKey reports whether the digest of a source in the ledger was made with a key that is lost.
 func (f *Facts) underLostKey(key source.LocalKey, base base) bool {
-	return base.err == nil && key.Keyed() && base.ledger.Instance != f.Instance
+	return base.err == nil && base.ledger.EntryUnderOtherKey(key, f.Instance)
 }
 
 // splitForeign returns the sources that one digest for all of a kind may cover, and those of other

@@ -66,6 +66,12 @@ func (f *Facts) formOf(c *Concern, recorded digest.Digest) form {
 	return otherData
 }
 
+// isOtherData reports whether a digest in the ledger shows other data than the current one, whichever keys
+// counted for it.
+func (f *Facts) isOtherData(c *Concern, recorded digest.Digest) bool {
+	return recorded != c.Digest() && f.formOf(c, recorded) == otherData
+}
+
 // earlierKeys are the keys of a source that may have counted before: those that the pod template
 // uses, and those by the earlier annotations.
 func (f *Facts) earlierKeys(c *Concern) []*source.Keys {

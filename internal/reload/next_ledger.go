@@ -20,7 +20,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 		next.Run = ""
 	}
 	for key, digest := range known.Entries {
-		if key.Keyed() && known.Instance != f.Instance {
+		if known.EntryUnderOtherKey(key, f.Instance) {
 			continue
 		}
 		if f.mayUse(key, &known) {
@@ -62,11 +62,11 @@ func (f *Facts) differsFrom(known *ledger.Ledger, c *Concern) bool {
 	switch {
 	case !named:
 		return false
-	case key.Keyed() && known.Instance != f.Instance && !sum.IsZero():
+	case known.EntryUnderOtherKey(key, f.Instance) && !sum.IsZero():
 		later := c.Source.DataTime.Unix() > f.dataTime(*known) && f.order(c) == upToDate // another client may have rolled it
 		return c.Seen.Content != 0 || later || f.editedAt(c) > f.dataTime(*known)
 	default:
-		return sum != c.Digest() && f.formOf(c, sum) == otherData
+		return f.isOtherData(c, sum)
 	}
 }
 

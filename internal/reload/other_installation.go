@@ -68,7 +68,7 @@ func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 		case src.Key.Kind.Keyed() && (src.DataTime.Unix() > standing.DataTime || f.order(c) == outOfDate):
 			return true
 		case aggregated:
-		case !known, !src.Key.Kind.Keyed() && recorded != c.Digest() && f.formOf(c, recorded) == otherData:
+		case !known, !src.Key.Kind.Keyed() && f.isOtherData(c, recorded):
 			return true
 		}
 	}

@@ -73,7 +73,7 @@ func (f *Facts) isNewData(c *Concern, base base) bool {
 	case f.underLostKey(key, base):
 		return c.Seen.Content != 0 && c.Seen.Edited
 	default:
-		return digest != c.Digest() && f.formOf(c, digest) == otherData
+		return f.isOtherData(c, digest)
 	}
 }
 

@@ -152,7 +152,7 @@ func (t *tally) completed(base base, f *Facts) ledger.Ledger {
 		return known
 	}
 	for key, sum := range known.Entries { // also those of reloads that wait
-		if !key.Keyed() || known.Instance == f.Instance {
+		if !known.EntryUnderOtherKey(key, f.Instance) {
 			t.departed[key] = sum
 		}
 	}

@@ -195,11 +195,12 @@ func (c *Concern) writtenBy(at time.Time) *Concern {
 // asBeforeItsDeletion is a source that was created again as it was, with its data time of then. If a
 // removed key has no time, only Pods from after the creation have the data for sure.
 func (c *Concern) asBeforeItsDeletion() *Concern {
-	before := c.writtenBy(c.Seen.Written)
-	if c.Seen.Timeless {
-		before.Source.DataTime, before.Seen.Timeless = c.Source.DataTime, false
+	if !c.Seen.Timeless {
+		return c.writtenBy(c.Seen.Written)
 	}
-	return before
+	created := *c
+	created.Seen.Timeless = false
+	return &created
 }
 
 // asEdited is the source with the time at which its data was provably edited.

@@ -328,9 +328,10 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	}
 	// If the deletion was not seen, Pods that ran before the creation may have started without it.
 	without := c.Away.Made && workload.Optional(c.Uses)
+	since := c.Seen.Content != c.Away.Version // otherwise, data from before the only change differed, too
 	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.Unscheduled, !without && pod.ranBefore(c.Away.Version, c.Away.Time):
+		case pod.Unscheduled, since && !without && pod.ranBefore(c.Away.Version, c.Away.Time):
 			return false
 		case c.Away.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false

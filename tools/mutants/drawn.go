@@ -83,6 +83,12 @@ func drawn() []mutation {
 			in: core, tests: "^TestDecide$",
 		},
 		{
+			what: "back: data that a late write has put in the ledger was away only since it is back",
+			file: "internal/reload/evidence.go",
+			from: "case pod.Unscheduled, since && ", to: "case pod.Unscheduled, since != !since && ",
+			in: core, tests: "^TestContentThatLeftAndCameBack$",
+		},
+		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
 			from: "return uncounted || (w.Custom || w.SelectorGuessed) && w.Hides(pods.Count)", to: "return uncounted && false",

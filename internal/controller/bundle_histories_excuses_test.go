@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -158,6 +159,27 @@ func (h *bundleHistory) noteAhead(bundle simapi.Event) {
 		ahead := slices.ContainsFunc(h.events, func(e simapi.Event) bool { return e.Version == w.chosenIn }) && bundle.Version > w.chosenIn
 		w.doubt = w.doubt || ahead && bundle.Object.GetName() != companyBundle.Name
 	}
+}
+
+// noteCompleted is for a rollout that completes.
+func (h *bundleHistory) noteCompleted(e simapi.Event) {
+	d, ok := e.Object.(*appsv1.Deployment)
+	if !ok || d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas != d.Status.Replicas {
+		return
+	}
+	for _, w := range h.workloads {
+		if w.name() == (types.NamespacedName{Namespace: d.Namespace, Name: d.Name}) {
+			w.unfinished = false
+		}
+	}
+}
+
+// mayBeBack reports whether a new template may have Pods from before the latest change, as far as the
+// controller knows. Until a rollout completes, a template from before its start may be back with its
+// Pods. New Pods show by their age that they are none of these, but not within 5s of the change: the
+// clocks of two API servers may differ. Times are whole seconds.
+func (h *bundleHistory) mayBeBack(w *trusting) bool {
+	return w.unfinished && h.server.Now().Sub(h.editedAt) <= 6*time.Second
 }
 
 // stop ends the controller.

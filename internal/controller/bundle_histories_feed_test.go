@@ -19,6 +19,12 @@ func (h *bundleHistory) start() {
 	opts := smallOptions()
 	opts.TrustBundles, opts.ReloadOnCreate, opts.ReloadOnDelete = true, h.onCreate, h.onDelete
 	h.begin(h, opts)
+	for _, w := range h.workloads {
+		w.unfinished = true
+	}
+	for _, obj := range h.server.List("deployments") {
+		h.noteCompleted(simapi.Event{Object: obj})
+	}
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind == source.ClusterTrustBundle {
 			f := h.trustBundleFeed(k)

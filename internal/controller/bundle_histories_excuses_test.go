@@ -33,9 +33,9 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 
 // backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
 // ended, or its watch did, before it saw that they were back. It had not seen the first change, either, or
-// the API server had rejected each reload for it, because the watch of workloads lagged behind a rollout. Or
-// the API server rejected those for the second change. Nothing shows the next controller, or snapshot, that
-// Pods started in between.
+// had not reloaded for it, because the settle period was not over, or the API server had rejected each
+// reload: the watch of workloads lagged behind a rollout. Or the API server rejected those for the second
+// change. Nothing shows the next controller, or snapshot, that Pods started in between.
 const backUnseen = "excused: back, unseen"
 
 // lastUnseen is for a source that returns with the certificates in the ledger, and whose last ones no
@@ -191,12 +191,16 @@ func (h *bundleHistory) stop() {
 	h.excuseBack(true)
 }
 
-// excuseBack is for the begin of a gap. A controller that ends forgets what it has not written.
+// excuseBack is for the begin of a gap. A controller that ends forgets what it has not written, and the
+// next one compares with the ledger, also with one that records what a new template projects.
 func (h *bundleHistory) excuseBack(ends bool) {
 	now := h.present()
 	for _, w := range h.workloads {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
+			if ends {
+				recorded, known = w.ledger[src]
+			}
 			present, exists := now[src]
 			seen := h.saw(src)
 			missed := h.editedIn[src] > h.shown && (ends || seen.exists && seen.content == recorded)

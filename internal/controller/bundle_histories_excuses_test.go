@@ -128,6 +128,7 @@ func (h *bundleHistory) noteLedger(w *trusting) {
 			delete(w.adopted, src) // even if it is back: the controller has not seen that
 			delete(w.kept, src)
 			delete(w.ledger, src)
+			delete(w.renewed, src) // it is new for this ledger
 		case seen.exists && h.listed && h.served:
 			w.ledger[src] = seen.content
 			w.adopted[src] = w.adopted[src] || exists && !h.inGap()

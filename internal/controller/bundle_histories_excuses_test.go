@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,9 +33,9 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 
 // backUnseen is for certificates that changed and changed back to those in the ledger, and the controller
 // ended, or its watch did, before it saw that they were back. It had not seen the first change, either, or
-// the API server had rejected each reload for it, because the watch of workloads lagged behind a rollout. Or
-// the API server rejected those for the second change. Nothing shows the next controller, or snapshot, that
-// Pods started in between.
+// had not reloaded for it, because the settle period was not over, or the API server had rejected each
+// reload: the watch of workloads lagged behind a rollout. Or the API server rejected those for the second
+// change. Nothing shows the next controller, or snapshot, that Pods started in between.
 const backUnseen = "excused: back, unseen"
 
 // lastUnseen is for a source that returns with the certificates in the ledger, and whose last ones no
@@ -127,6 +128,7 @@ func (h *bundleHistory) noteLedger(w *trusting) {
 			delete(w.adopted, src) // even if it is back: the controller has not seen that
 			delete(w.kept, src)
 			delete(w.ledger, src)
+			delete(w.renewed, src) // it is new for this ledger
 		case seen.exists && h.listed && h.served:
 			w.ledger[src] = seen.content
 			w.adopted[src] = w.adopted[src] || exists && !h.inGap()
@@ -160,6 +162,27 @@ func (h *bundleHistory) noteAhead(bundle simapi.Event) {
 	}
 }
 
+// noteCompleted is for a rollout that completes.
+func (h *bundleHistory) noteCompleted(e simapi.Event) {
+	d, ok := e.Object.(*appsv1.Deployment)
+	if !ok || d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas != d.Status.Replicas {
+		return
+	}
+	for _, w := range h.workloads {
+		if w.name() == (types.NamespacedName{Namespace: d.Namespace, Name: d.Name}) {
+			w.unfinished = false
+		}
+	}
+}
+
+// mayBeBack reports whether a new template may have Pods from before the latest change, as far as the
+// controller knows. Until a rollout completes, a template from before its start may be back with its
+// Pods. New Pods show by their age that they are none of these, but not within 5s of the change: the
+// clocks of two API servers may differ. Times are whole seconds.
+func (h *bundleHistory) mayBeBack(w *trusting) bool {
+	return w.unfinished && h.server.Now().Sub(h.editedAt) <= 6*time.Second
+}
+
 // stop ends the controller.
 func (h *bundleHistory) stop() {
 	if !h.up {
@@ -169,12 +192,16 @@ func (h *bundleHistory) stop() {
 	h.excuseBack(true)
 }
 
-// excuseBack is for the begin of a gap. A controller that ends forgets what it has not written.
+// excuseBack is for the begin of a gap. A controller that ends forgets what it has not written, and the
+// next one compares with the ledger, also with one that records what a new template projects.
 func (h *bundleHistory) excuseBack(ends bool) {
 	now := h.present()
 	for _, w := range h.workloads {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
 			recorded, known := w.recorded[src]
+			if ends {
+				recorded, known = w.ledger[src]
+			}
 			present, exists := now[src]
 			seen := h.saw(src)
 			missed := h.editedIn[src] > h.shown && (ends || seen.exists && seen.content == recorded)

@@ -19,6 +19,12 @@ func (h *bundleHistory) start() {
 	opts := smallOptions()
 	opts.TrustBundles, opts.ReloadOnCreate, opts.ReloadOnDelete = true, h.onCreate, h.onDelete
 	h.begin(h, opts)
+	for _, w := range h.workloads {
+		w.unfinished = true
+	}
+	for _, obj := range h.server.List("deployments") {
+		h.noteCompleted(simapi.Event{Object: obj})
+	}
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind == source.ClusterTrustBundle {
 			f := h.trustBundleFeed(k)
@@ -63,7 +69,15 @@ func (h *bundleHistory) gap(what string) {
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
 	}
 	h.excuseBack(false)
+	h.noteUnseen()
 	h.gaps = true
+}
+
+// noteUnseen is for the begin of a gap. What changed again before its event arrived is never seen.
+func (h *bundleHistory) noteUnseen() {
+	for src, all := range h.held {
+		h.unseen[src] = h.unseen[src] || slices.ContainsFunc(all[:len(all)-1], func(of held) bool { return of.exists && of.since > h.shown })
+	}
 }
 
 func (h *bundleHistory) inGap() bool { return !h.up || h.cut }

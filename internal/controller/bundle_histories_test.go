@@ -65,6 +65,8 @@ type trusting struct {
 	chosenAt time.Time
 	// chosenIn is the version of that template, if it began to project a union; otherwise 0.
 	chosenIn uint64
+	// unfinished reports whether no rollout of it has completed since the controller started.
+	unfinished bool
 	// reloads counts those since the last rest, and waited reports whether Pods waited then.
 	reloads int
 	waited  bool
@@ -109,6 +111,7 @@ type bundleHistory struct {
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
 	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, held: map[simapi.Source][]held{}, counts: map[string]int{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
+	h.server.Observe(h.noteCompleted)
 	h.arrives = func(e simapi.Event) {
 		at := types.NamespacedName{Name: e.Object.GetName()}
 		h.noteAhead(e)

@@ -40,7 +40,7 @@ func classBounds() map[excuse]float64 {
 		installedThen:    292,
 		onlyNamed:        58,
 		templateReturned: 60,
-		clocksApart:      38,
+		clocksApart:      4,
 		notProven:        10,
 		showsNoTime:      13,
 		ledgerGone:       22,

@@ -69,8 +69,10 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return o.mayBeForNamed(w, l, name, c, r)
 		case l.overEarlier[name], l.standsOver(name) && (l.untold[name] || l.behind[name] && l.newest[name] > c.brought):
 			return o.excused(overEarlier)
-		case r.turn > c.carried && l.back[name]:
+		case l.back[name] && (r.turn > c.carried || w.undone() && o.mayHaveReturned(w)):
 			return o.excused(startedBack)
+		case r.turn < 0 && l.untold[name] && l.replaced[name] > 0 && w.undone() && o.mayHaveReturned(w):
+			return o.excused(overEarlier) // the status that seems to show a rotation is deleted since
 		case r.turn < 0 && l.untold[name] && c.tampered < w.tampered:
 			return o.excused(ledgerGone) // the one before has another turn, and only the age of a Pod decides
 		case r.turn < 0:

@@ -69,8 +69,10 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return o.mayBeForNamed(w, l, name, c, r)
 		case l.overEarlier[name], l.standsOver(name) && (l.untold[name] || l.behind[name] && l.newest[name] > c.brought):
 			return o.excused(overEarlier)
-		case r.turn > c.carried && l.back[name]:
+		case l.back[name] && (r.turn > c.carried || w.undone() && o.mayHaveReturned(w)):
 			return o.excused(startedBack)
+		case r.turn < 0 && l.untold[name] && l.replaced[name] > 0 && w.undone() && o.mayHaveReturned(w):
+			return o.excused(overEarlier) // the status that seems to show a rotation is deleted since
 		case r.turn < 0 && l.untold[name] && c.tampered < w.tampered:
 			return o.excused(ledgerGone) // the one before has another turn, and only the age of a Pod decides
 		case r.turn < 0:
@@ -131,9 +133,8 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 	if o.mayBeByOneClock(w, l, name, c, r) {
 		return true
 	}
-	// By their times, its statuses were written in another order, or it was rotated later.
-	unordered := r.version <= l.liveAt && (l.stale[name] || l.untold[name] || l.standsOver(name))
-	return o.h.skewed && (unordered || l.stale[name] && r.turn > c.carried && r.version <= max(o.installedAt, c.since)) && o.excused(clocksApart)
+	// By their times, it was rotated after the installation or the beginning of the cover.
+	return o.h.skewed && l.stale[name] && r.turn > c.carried && r.version <= max(o.installedAt, c.since) && o.excused(clocksApart)
 }
 
 // mayBeByOneClock is mayBeForRotation unless two clocks differ.
@@ -262,8 +263,6 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(notAdopted)
 	case (!mounts(pod, name) || !o.sources[src].exists) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
 		return o.excused(rotationGone)
-	case o.h.skewed && !mounts(pod, name) && last.version <= o.lastGap:
-		return o.excused(clocksApart) // by its time, the status with the rotation was written before others
 	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
 	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):

@@ -278,6 +278,7 @@ func classReport(o *unstructured.Unstructured) (report source.ClassReport, crowd
 		Class:   source.Key{Kind: source.SecretProviderClass, Namespace: o.GetNamespace(), Name: text("secretProviderClassName")},
 		Created: o.GetCreationTimestamp().Time, Written: written(o), Again: o.GetGeneration() > 1, Objects: map[string]string{},
 	}
+	r.Touched = r.Version == 0 || touched(o, r.Written)
 	for _, owner := range o.GetOwnerReferences() {
 		if owner.Kind == "Pod" {
 			r.Owner = owner.UID
@@ -306,4 +307,21 @@ func written(o *unstructured.Unstructured) time.Time {
 		}
 	}
 	return newest
+}
+
+// touched reports whether another field manager may have written something else after the mounted
+// versions. Managers that wrote well before them did not, whichever API server took their write.
+func touched(o *unstructured.Unstructured, written time.Time) bool {
+	owned := false
+	for _, manager := range o.GetManagedFields() {
+		switch {
+		case manager.Time == nil:
+			return true
+		case source.OwnsReport(manager.FieldsV1):
+			owned = true
+		case !manager.Time.Add(source.StartLag).Before(written):
+			return true
+		}
+	}
+	return !owned
 }

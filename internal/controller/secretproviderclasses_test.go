@@ -3,7 +3,9 @@ package controller
 import (
 	"maps"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -119,6 +121,37 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 			reports.del(inShop("web-1-vault"), "")
 			if len(s.classes.reports) != 0 {
 				t.Errorf("%d are known of one that is gone", len(s.classes.reports))
+			}
+		})
+	}
+}
+
+// A status whose labels were written later has a later resource version than its mounted versions.
+func TestWhetherAStatusWasTouched(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	entry := func(fields string, after time.Duration) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: fields, Time: &metav1.Time{Time: at.Add(after)}, FieldsV1: metav1.NewFieldsV1(`{"f:` + fields + `":{}}`)}
+	}
+	objects, untimed := entry("objects", 0), metav1.ManagedFieldsEntry{FieldsV1: metav1.NewFieldsV1(`{"f:labels":{}}`)}
+	for name, tc := range map[string]struct {
+		version string
+		fields  []metav1.ManagedFieldsEntry
+		want    bool
+	}{
+		"only the driver has written it":      {"7", []metav1.ManagedFieldsEntry{objects}, false},
+		"its labels were written later":       {"7", []metav1.ManagedFieldsEntry{objects, entry("labels", time.Minute)}, true},
+		"its labels were written long before": {"7", []metav1.ManagedFieldsEntry{entry("labels", -time.Minute), objects}, false},
+		"its labels were written just before": {"7", []metav1.ManagedFieldsEntry{entry("labels", -source.StartLag), objects}, true}, // maybe by another clock
+		"one write has no time":               {"7", []metav1.ManagedFieldsEntry{objects, untimed}, true},
+		"no manager is recorded":              {"7", nil, true},
+		"its version is no number":            {"x", []metav1.ManagedFieldsEntry{objects}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{Object: map[string]any{}}
+			o.SetResourceVersion(tc.version)
+			o.SetManagedFields(tc.fields)
+			if r, _ := classReport(o); r.Touched != tc.want {
+				t.Errorf("touched %t, want %t", r.Touched, tc.want)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -11,38 +10,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
-
-// ClassReport is the status in which one Pod reports its mounted objects of a SecretProviderClass.
-type ClassReport struct {
-	// Name is the name of the SecretProviderClassPodStatus.
-	Name  string
-	Class Key
-	// Pod is the name of the Pod, and Owner distinguishes it from a later Pod of that name.
-	Pod   string
-	Owner types.UID
-	// Version is its resource version.
-	Version uint64
-	// Created is when the status was created, and Written when the reported versions were written.
-	Created, Written time.Time
-	// Again reports whether the status was written more than once, if it counts its generations.
-	Again bool
-	// Objects are the versions of the mounted objects by id. A version is a name, and not secret.
-	Objects map[string]string
-}
-
-// writtenWithCreation is the greatest difference between the creation time and the write time of a
-// status that was written once: the API server records seconds.
-const writtenWithCreation = time.Second
-
-// OwnsReport reports whether managed fields contain the reported versions.
-func OwnsReport(fields *metav1.FieldsV1) bool {
-	return OwnsField(fields, "objects")
-}
-
-// rewritten reports whether the Pod was given other versions than it started with.
-func (r *ClassReport) rewritten() bool {
-	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
-}
 
 // Class collects the reports of Pods about one SecretProviderClass. Nothing else shows its data:
 // the object of the class only says where the store is.
@@ -122,9 +89,7 @@ func (c *Class) Drop(name string) { delete(c.reports, name) }
 // Restore stores the reports after a time without a watch, in the order in which they were written,
 // and returns the changes of the data as Put does.
 func (c *Class) Restore(reports []ClassReport) []Source {
-	slices.SortFunc(reports, func(a, b ClassReport) int {
-		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
-	})
+	sortByWrite(reports)
 	fromNothing := len(c.objects) == 0
 	var all []Source
 	for _, r := range reports {

@@ -102,6 +102,39 @@ func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
 	}
 }
 
+// Two API servers recorded the times of the reports, and the clock of one is ahead. A Pod that was
+// mounted before the rotation of another one has the earlier version, and is given the later one after
+// that. If its report counted as a later one, that would be a second rotation.
+func TestReportsAreRestoredInTheOrderOfTheirVersions(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	ahead := d.mount("a", "1")
+	d.mount("b", "1")
+	rotated := d.rotate("b", "2")
+	ahead.Created, ahead.Written = rotated.Written.Add(time.Second), rotated.Written.Add(time.Second)
+	d.pods["a"] = ahead
+	class.Restore([]source.ClassReport{ahead, rotated})
+	if src, _ := class.Source(); src.Started["a"] || src.Started["b"] {
+		t.Errorf("these count as started with it: %v", src.Started)
+	}
+	if got := turns(class, d.rotate("a", "2")); got != nil {
+		t.Errorf("the rotation of the first Pod brings %q again", got)
+	}
+}
+
+// A report that was touched has a later version than that of its write. Its time decides.
+func TestATouchedReportIsRestoredAtItsTime(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	d.mount("a", "1")
+	d.mount("b", "1")
+	earlier, later := d.rotate("a", "2"), d.rotate("b", "3")
+	earlier.Version, earlier.Touched = later.Version+1, true
+	class.Restore([]source.ClassReport{earlier, later})
+	src, _ := class.Source()
+	if got := hex.EncodeToString(src.Reloader[:3]); got != content("3") {
+		t.Errorf("the content is %s, want %s", got, content("3"))
+	}
+}
+
 // Pods go through the same versions at different times, and come and go. In any order of reports,
 // each rotation is one turn. A controller that sees only the current reports gets the same data,
 // unless the last report is about a Pod that lags behind, which looks like a rotation back.

@@ -85,7 +85,13 @@ func TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger(t *testing.T) {
 			s.PutWorkload(again, live)
 			adopt(s)
 		}, 6},
-		"nobody saw it begin": {func(s *State) { s.PutWorkload(web(6, auto, "true"), inASnap); adopt(s) }, 0},
+		"it began in a gap": {func(s *State) { s.PutWorkload(web(6, auto, "true"), inASnap); adopt(s) }, 2}, // not in version 1 yet
+		"nobody saw it begin": {func(s *State) {
+			again := web(6, auto, "true")
+			again.UID = "another"
+			s.PutWorkload(again, inASnap)
+			adopt(s)
+		}, 0},
 		"it asked for something else then": {func(s *State) {
 			s.PutWorkload(web(6, "configmap.reloader.stakater.com/reload", "other"), inASnap)
 			s.PutWorkload(web(7, auto, "true"), live)

@@ -309,7 +309,19 @@ func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), live)
 				s.PutWorkload(deployment("web", "cm", 9, auto, "true"), inASnap)
 			},
-			reload.WorkloadSeen{Since: 9}},
+			reload.WorkloadSeen{Policy: 7, Since: 9}}, // it is opted in as before
+		"it was opted in during a gap": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 7), live)
+				s.PutWorkload(deployment("web", "cm", 9, auto, "true"), inASnap)
+			},
+			reload.WorkloadSeen{Policy: 8, Since: 9}}, // not in version 7 yet
+		"the API server was restored during a gap": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 9), live)
+				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap)
+			},
+			reload.WorkloadSeen{Since: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

@@ -32,6 +32,9 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 	}
 	if known != nil {
 		w.seen.Recounted, w.seen.ComparedAt, w.seen.Adopted, w.seen.AdoptedSources, w.seen.Ready = known.seen.Recounted, known.seen.ComparedAt, known.seen.Adopted, known.seen.AdoptedSources, known.seen.Ready
+		if !live {
+			w.keepPolicy(known, version, autoReloadAll)
+		}
 	}
 	if known != nil && !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
 		w.seen.Recount(version, known.Policy.KeyRule())
@@ -63,6 +66,20 @@ func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, au
 		w.seen.Widen(version, known.Policy)
 	case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
 		w.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
+	}
+}
+
+// keepPolicy records since when the annotations select sources, as far as a gap does not hide it. The
+// sources that they did not select in the version before the gap, they began to select later. An older
+// snapshot is of a restored API server, whose versions show no order.
+func (w *workloadRecord) keepPolicy(known *workloadRecord, version uint64, autoReloadAll bool) {
+	before := VersionOf(known.ResourceVersion)
+	if before == 0 || version <= before {
+		return
+	}
+	w.seen.Policy, w.seen.Earlier, w.seen.Widened = known.seen.Policy, known.seen.Earlier, known.seen.Widened
+	if w.Policy.Widens(known.Policy, autoReloadAll) {
+		w.seen.Widen(before+1, known.Policy)
 	}
 }
 

@@ -9,6 +9,7 @@ const (
 // classes are mutations of what becomes of the statuses that a CSI driver writes.
 func classes() []mutation {
 	const turns, watched = "internal/source/secretproviderclass.go", "internal/controller/secretproviderclasses.go"
+	const reports = "internal/source/secretproviderclass_report.go"
 	const sources, evidence = "internal/state/sources.go", "internal/reload/evidence.go"
 	return []mutation{
 		{
@@ -43,9 +44,27 @@ func classes() []mutation {
 		},
 		{
 			what: "classes: what stands there is taken in from the end",
-			file: turns,
-			from: "a.Written.Compare(b.Written)", to: "b.Written.Compare(a.Written)",
+			file: reports,
+			from: "written[a.Name].Compare(written[b.Name])", to: "written[b.Name].Compare(written[a.Name])",
 			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the times of two API servers show an order",
+			file: reports,
+			from: "		written[r.Name] = latest\n", to: "		written[r.Name] = r.Written\n",
+			in: "./internal/source", tests: "^TestReportsAreRestoredInTheOrderOfTheirVersions$",
+		},
+		{
+			what: "classes: a status that was touched has the version of the write of its data",
+			file: reports,
+			from: "		if r.Touched {\n", to: "		if false {\n",
+			in: "./internal/source", tests: "^TestATouchedReportIsRestoredAtItsTime$",
+		},
+		{
+			what: "classes: labels that were written soon before a rotation were written before it",
+			file: watched,
+			from: "manager.Time.Add(source.StartLag).Before(written)", to: "manager.Time.Before(&metav1.Time{Time: written})",
+			in: controller, tests: "^TestWhetherAStatusWasTouched$",
 		},
 		{
 			what: "classes: the status of an earlier pod of the name is taken for that of the pod",

@@ -71,6 +71,18 @@ func orders() []mutation {
 			in: known, tests: references,
 		},
 		{
+			what: "order: a gap hides since when the annotations select sources",
+			file: "internal/state/workload_seen.go",
+			from: "		w.seen.Widen(before+1, known.Policy)\n", to: "		w.seen.Policy = 0\n",
+			in: known, tests: "^TestTheObservedHistoryOfAWorkload$",
+		},
+		{
+			what: "order: the versions of a restored API server show an order",
+			file: "internal/state/workload_seen.go",
+			from: "before == 0 || version <= before", to: "before == 0",
+			in: known, tests: "^TestTheObservedHistoryOfAWorkload$",
+		},
+		{
 			what: "order: a ledger with a new key never follows one with the lost key",
 			file: "internal/reload/compare.go",
 			from: " || current.Instance == f.Instance && current.TakenOverFrom(ours)", to: "",

@@ -111,7 +111,7 @@ const beyondASync = "--settle-gitops=20s"
 // returns when it has decided on what is there.
 func (p *place) start(flags ...string) *harness.Controller {
 	p.Helper()
-	p.must(p.ns.Mark(p.ctx))
+	p.must(p.ns.MarkWithRollouts(p.ctx))
 	for _, marker := range []string{"marker-configmap", "marker-secret"} {
 		// The quiet period is longer for what a tool manages, so the markers look as if one did.
 		p.must(p.ns.Label(p.ctx, harness.Ref{Kind: "statefulset", Name: marker}, "app.kubernetes.io/managed-by=Helm"))

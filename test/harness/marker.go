@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -22,11 +22,17 @@ import (
 // tells the controller to look at some sources only has to change the markers alike, or delete the
 // one that is not to roll. A quiet period that is longer for some workloads (those that a GitOps
 // tool manages) has to be set to that of the markers.
+//
+// Half of what a scenario asks of the API server is for its markers. For a suspended CronJob, the
+// controller writes a ledger and nothing else, and Kubernetes writes nothing. For a StatefulSet,
+// there are a rollout, a revision, two statuses and an event.
 const (
 	markerPrefix    = "marker-"
 	configMapMarker = markerPrefix + "configmap"
 	secretMarker    = markerPrefix + "secret"
 	rounds          = 2
+	// recorded are the kind of the markers, and rolled is the kind where a rollout has to be seen.
+	recorded, rolled = "cronjob", "statefulset"
 )
 
 // markerLabel is on the markers alone.
@@ -34,51 +40,60 @@ const markerLabel = "marker"
 
 func markers() []string { return []string{configMapMarker, secretMarker} }
 
-// Rollouts of markers are half of all. One of a StatefulSet takes two writes of Kubernetes, and one
-// of a Deployment takes six.
-const markerManifest = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: marker-configmap}
-data: {round: "0"}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: marker-secret}
-stringData: {round: "0"}
----
+// markerManifest is both markers of a kind, with their sources.
+func markerManifest(kind string) string {
+	var b strings.Builder
+	for _, of := range []struct{ marker, source, data, ref string }{
+		{configMapMarker, "ConfigMap", "data", "configMapRef"},
+		{secretMarker, "Secret", "stringData", "secretRef"},
+	} {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: %s\nmetadata: {name: %s}\n%s: {round: \"0\"}\n", of.source, of.marker, of.data)
+		meta := fmt.Sprintf(`{name: %s, labels: {marker: %[1]s}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}`, of.marker)
+		pod := fmt.Sprintf("containers: [{name: marker, image: marker, envFrom: [{%s: {name: %s}}]}]", of.ref, of.marker)
+		if kind == recorded {
+			fmt.Fprintf(&b, `---
+apiVersion: batch/v1
+kind: CronJob
+metadata: %s
+spec: {suspend: true, schedule: "@yearly", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, %s}}}}}
+`, meta, pod)
+			continue
+		}
+		fmt.Fprintf(&b, `---
 apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: marker-configmap, labels: {marker: configmap}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
+metadata: %s
 spec:
   replicas: 0
   serviceName: marker
-  selector: {matchLabels: {marker: configmap}}
-  template:
-    metadata: {labels: {marker: configmap}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers: [{name: marker, image: marker, envFrom: [{configMapRef: {name: marker-configmap}}]}]
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: marker-secret, labels: {marker: secret}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
-spec:
-  replicas: 0
-  serviceName: marker
-  selector: {matchLabels: {marker: secret}}
-  template:
-    metadata: {labels: {marker: secret}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers: [{name: marker, image: marker, envFrom: [{secretRef: {name: marker-secret}}]}]
-`
+  selector: {matchLabels: {marker: %s}}
+  template: {metadata: {labels: {marker: %[2]s}}, spec: {terminationGracePeriodSeconds: 0, %[3]s}}
+`, meta, of.marker, pod)
+	}
+	return b.String()
+}
 
 // Mark makes the markers in a namespace that was made without.
-func (n *Namespace) Mark(ctx context.Context) error {
-	if err := n.Apply(ctx, markerManifest); err != nil {
+func (n *Namespace) Mark(ctx context.Context) error { return n.mark(ctx, recorded) }
+
+// MarkWithRollouts makes markers that the controller rolls, instead of those that are there: where
+// its flags let it do nothing else, or where that it tells of a rollout has to be seen.
+func (n *Namespace) MarkWithRollouts(ctx context.Context) error {
+	if n.marked != "" {
+		for _, name := range markers() {
+			if err := n.Delete(ctx, Ref{Kind: n.marked, Name: name}); err != nil {
+				return err
+			}
+		}
+	}
+	return n.mark(ctx, rolled)
+}
+
+func (n *Namespace) mark(ctx context.Context, kind string) error {
+	if err := n.Apply(ctx, markerManifest(kind)); err != nil {
 		return fmt.Errorf("make the markers: %w", err)
 	}
+	n.marked = kind
 	return nil
 }
 
@@ -86,13 +101,13 @@ func (n *Namespace) Mark(ctx context.Context) error {
 func (n *Namespace) Quiet(ctx context.Context) error {
 	var present []Ref
 	if err := Await(ctx, "the controller to note what the markers run with, and the observer to see it", func(ctx context.Context) error {
-		sets, err := n.markersNow(ctx)
+		now, err := n.markersNow(ctx)
 		if err != nil {
 			return err
 		}
-		present = refs(sets)
-		for i := range sets {
-			err = errors.Join(err, adopted(&sets[i]), n.Observer.hasSeen(&sets[i]))
+		present = n.refs(now)
+		for _, marker := range now {
+			err = errors.Join(err, adopted(marker), n.Observer.hasSeen(marker))
 		}
 		return err
 	}); err != nil {
@@ -107,11 +122,11 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 // QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on
 // a marker, by what it does instead.
 func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error)) error {
-	sets, err := n.markersNow(ctx)
+	now, err := n.markersNow(ctx)
 	if err != nil {
 		return err
 	}
-	return n.markerRounds(ctx, refs(sets), decided)
+	return n.markerRounds(ctx, n.refs(now), decided)
 }
 
 func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided func(Ref) (int, error)) error {
@@ -124,21 +139,36 @@ func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided fun
 }
 
 // markersNow are the markers that exist. If there is none, none will come.
-func (n *Namespace) markersNow(ctx context.Context) ([]appsv1.StatefulSet, error) {
-	list, err := n.clients.typed.AppsV1().StatefulSets(n.Name).List(ctx, metav1.ListOptions{LabelSelector: markerLabel})
-	if err != nil {
-		return nil, err
+func (n *Namespace) markersNow(ctx context.Context) ([]metav1.Object, error) {
+	var now []metav1.Object
+	opts := metav1.ListOptions{LabelSelector: markerLabel}
+	if n.marked == recorded {
+		list, err := n.clients.typed.BatchV1().CronJobs(n.Name).List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			now = append(now, &list.Items[i])
+		}
+	} else {
+		list, err := n.clients.typed.AppsV1().StatefulSets(n.Name).List(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			now = append(now, &list.Items[i])
+		}
 	}
-	if len(list.Items) == 0 {
+	if len(now) == 0 {
 		return nil, final{fmt.Errorf("there is no marker in namespace %s to show that the controller is done", n.Name)}
 	}
-	return list.Items, nil
+	return now, nil
 }
 
-func refs(markers []appsv1.StatefulSet) []Ref {
+func (n *Namespace) refs(markers []metav1.Object) []Ref {
 	var all []Ref
-	for i := range markers {
-		all = append(all, Ref{Kind: "statefulset", Name: markers[i].Name})
+	for _, marker := range markers {
+		all = append(all, Ref{Kind: n.marked, Name: marker.GetName()})
 	}
 	return all
 }

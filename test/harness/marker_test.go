@@ -39,7 +39,7 @@ func (r *decider) look(ctx context.Context) error {
 		last, known := r.rounds[name]
 		r.rounds[name] = now
 		if known && last != now {
-			if err := r.decide(ctx, Ref{Kind: "statefulset", Name: name}, now); err != nil {
+			if err := r.decide(ctx, Ref{Kind: recorded, Name: name}, now); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func startDecider(t *testing.T, ctx context.Context, n *Namespace) {
 func adopt(t *testing.T, ctx context.Context, n *Namespace, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		must(t, n.Annotate(ctx, Ref{Kind: "statefulset", Name: name}, ledger+"={}"))
+		must(t, n.Annotate(ctx, Ref{Kind: recorded, Name: name}, ledger+"={}"))
 	}
 }
 
@@ -85,7 +85,7 @@ func TestQuietReturnsWhenEveryMarkerIsDecidedOnTwice(t *testing.T) {
 	for _, want := range []int{3, 5} {
 		must(t, n.Quiet(ctx))
 		for _, name := range markers() {
-			if times, err := n.Observer.decisions(Ref{Kind: "deployment", Name: name}); err != nil || times != want {
+			if times, err := n.Observer.decisions(Ref{Kind: recorded, Name: name}); err != nil || times != want {
 				t.Errorf("%s was decided on %d times, want %d; %v", name, times, want, err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestQuietReturnsWhenEveryMarkerIsDecidedOnTwice(t *testing.T) {
 func TestQuietWaitsForTheMarkersThatAreThere(t *testing.T) {
 	t.Parallel()
 	ctx, n := newNamespace(t)
-	must(t, n.Delete(ctx, Ref{Kind: "statefulset", Name: secretMarker}))
+	must(t, n.Delete(ctx, Ref{Kind: recorded, Name: secretMarker}))
 	rolls := 0
 	must(t, n.QuietBy(ctx, func(marker Ref) (int, error) {
 		if marker.Name != configMapMarker {
@@ -104,7 +104,7 @@ func TestQuietWaitsForTheMarkersThatAreThere(t *testing.T) {
 		rolls++
 		return rolls, nil
 	}))
-	must(t, n.Delete(ctx, Ref{Kind: "statefulset", Name: configMapMarker}))
+	must(t, n.Delete(ctx, Ref{Kind: recorded, Name: configMapMarker}))
 	wantError(t, n.Quiet(ctx), "there is no marker in namespace "+n.Name)
 }
 
@@ -122,7 +122,7 @@ func TestQuietDoesNotReturnWhileNothingIsDecided(t *testing.T) {
 			return final{errors.New("both are edited")}
 		}))
 	}()
-	wantError(t, n.Quiet(ctx), "statefulset/marker-configmap to be decided on, times: 2", "both are edited", "it is 1 yet")
+	wantError(t, n.Quiet(ctx), "cronjob/marker-configmap to be decided on, times: 2", "both are edited", "it is 1 yet")
 }
 
 func edits(n *Namespace) int {

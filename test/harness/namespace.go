@@ -20,28 +20,21 @@ type Namespace struct {
 	cluster Cluster
 	clients clients
 	guards  *guards
-	round   int // of the markers
+	marked  string // the kind of the markers
+	round   int    // of the markers
 	asked   asked
 	// argoRollouts reports whether there may be Rollouts, and that their controller runs.
 	argoRollouts bool
 }
 
-// Namespace makes a namespace whose name starts with the given one, and returns when the markers
-// run in it. It is watched until the context ends.
+// Namespace makes a namespace whose name starts with the given one, with markers in it. It is
+// watched until the context ends.
 func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error) {
 	n, err := h.EmptyNamespace(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.Mark(ctx); err != nil {
-		return nil, err
-	}
-	for _, name := range markers() {
-		if err := n.AwaitReady(ctx, Ref{Kind: "statefulset", Name: name}); err != nil {
-			return nil, err
-		}
-	}
-	return n, nil
+	return n, n.Mark(ctx)
 }
 
 // EmptyNamespace is one without markers. If it cannot be used, nothing of it is left.

@@ -70,6 +70,7 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		{apps, "replicasets", "", o.seeReplicaSet},
 		{apps, "controllerrevisions", "", o.seeControllerRevision},
 		{apps, "statefulsets", markerLabel, o.seeMarker},
+		{batch, "cronjobs", markerLabel, o.seeMarker},
 		{batch, "jobs", "", o.seeJob},
 		{core, "pods", "", o.seePod},
 		{core, "configmaps", "", o.seeContent},

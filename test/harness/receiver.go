@@ -96,7 +96,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	if r.wrong == nil {
 		r.wrong = r.check(req, body)
 	}
-	if strings.HasPrefix(req.URL.Query().Get("workload"), "statefulset/"+markerPrefix) {
+	if strings.HasPrefix(req.URL.Query().Get("workload"), rolled+"/"+markerPrefix) {
 		r.mu.Unlock() // a step that waits for the markers does not wait for the manner
 		return
 	}

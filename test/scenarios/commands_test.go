@@ -29,6 +29,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"delete":   about((*harness.Namespace).Delete),
 		"orphan":   about((*harness.Namespace).Orphan),
 		"unmark":   about((*harness.Namespace).Unmark),
+		"markers":  markers,
 		"insist":   insist,
 		"own":      own,
 		"undo":     about((*harness.Namespace).Undo),
@@ -78,6 +79,7 @@ func usage(command string) string {
 		"delete":              "delete KIND/NAME",
 		"orphan":              "orphan KIND/NAME",
 		"unmark":              "unmark KIND/NAME",
+		"markers":             "markers statefulset",
 		"own":                 "own KIND/NAME OWNER",
 		"insist":              "insist KIND/NAME marks|ledger|both",
 		"undo":                "undo deployment/NAME",
@@ -139,6 +141,17 @@ func (s *step) pattern(i int) (*regexp.Regexp, error) {
 func (s *step) changing(atLeast, atMost int) error {
 	s.decided = false
 	return errors.Join(s.wantArgs(atLeast, atMost), s.wantNoNegation())
+}
+
+// markers makes the controller roll the markers, which otherwise it only notes the data of.
+func markers(ctx context.Context, s *step) error {
+	if err := s.changing(1, 1); err != nil {
+		return err
+	}
+	if s.args[0] != "statefulset" {
+		return fmt.Errorf("%w: no marker is a %q", errUsage, s.args[0])
+	}
+	return s.ns.MarkWithRollouts(ctx)
 }
 
 func apply(ctx context.Context, s *step) error {

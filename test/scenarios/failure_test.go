@@ -108,7 +108,7 @@ func (r *recorder) Run(_ string, test func(testscript.T)) {
 func TestAControllerThatEndsByItselfFailsTheScenario(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"while something is awaited": "controller start\nsabotage\nawait rolled statefulset/marker-configmap 1\n",
+		"while something is awaited": "markers statefulset\ncontroller start\nsabotage\nawait rolled statefulset/marker-configmap 1\n",
 		"and nobody looks":           "controller start\nsabotage\n",
 		"before it is stopped":       "controller start\nsabotage\ncontroller stop\n",
 	} {

@@ -139,7 +139,7 @@ func (d *demo) install(ctx context.Context, giveUp context.CancelCauseFunc) erro
 	if err := d.start(ctx, giveUp); err != nil {
 		return err
 	}
-	if err := d.own.Mark(ctx); err != nil {
+	if err := d.own.MarkWithRollouts(ctx); err != nil {
 		return err
 	}
 	for _, marker := range []string{"marker-configmap", "marker-secret"} {

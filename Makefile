@@ -22,7 +22,7 @@ PEER =
 BENCH =
 ALL =
 # Of each kind of random history in memory, make test draws so many, and with the race detector a sixth of them.
-HISTORIES = $(if $(all),1000,300)
+HISTORIES = $(if $(all),1000,150)
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
@@ -55,13 +55,16 @@ UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync|\.Go\b' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
 # These run without it as well: a few tests measure how time grows, and are left out of what is built with the race detector; and
 # those of internal/state draw many histories in which nothing is concurrent.
-TWICE = ./internal/cli ./internal/stamp ./internal/state
+TWICE = ./internal/cli ./internal/clientset ./internal/reload ./internal/stamp ./internal/state
+# In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
+ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost.
 TEST = GOGC=400 GO='$(GO)' bin/suite
 RACE =
 # These are two runs of go test at the same time.
-parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race $(filter $(SIDE_BY_SIDE),$(1))
+parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
+histories = -- -run 'Histories|KeptSeeds' REROLL_HISTORIES=$(1) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
 ON_SOME_CLUSTERS = ^(TestKinds|TestWithoutStreamedLists)$$
 N = 200
@@ -145,7 +148,7 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-tools test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute; what has not changed is not run again)
-	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced)
+	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced) $(call histories,$(raced))
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
@@ -153,7 +156,7 @@ test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint,
 	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
 	@# histories: each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '$(ON_SOME_CLUSTERS)') \
-		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) -- -run Histories REROLL_HISTORIES=$(HISTORIES) ./internal/controller
+		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(HISTORIES))
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -1,10 +1,11 @@
 package scenarios
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
@@ -52,8 +54,8 @@ func params(s *setting, patience time.Duration, p testscript.Params) testscript.
 	p.Setup = func(env *testscript.Env) error { return setUp(s, patience, env) }
 	p.Cmds = map[string]func(*testscript.TestScript, bool, []string){}
 	p.RequireUniqueNames = true
-	if p.Dir != "" && !s.policies {
-		p.Files, p.Dir = withoutPolicies(p.Dir), ""
+	if p.Dir != "" {
+		p.Files, p.Dir = scripts(p.Dir, s.policies), ""
 	}
 	for name, run := range commands() {
 		p.Cmds[name] = func(ts *testscript.TestScript, not bool, args []string) {
@@ -63,16 +65,24 @@ func params(s *setting, patience time.Duration, p testscript.Params) testscript.
 	return p
 }
 
-// withoutPolicies are the scripts of a folder but for those that apply an admission policy.
-func withoutPolicies(dir string) []string {
+// scripts are those of a folder, the longest first: at the end, no long one keeps the run waiting.
+// Without policies, those that apply an admission policy are left out.
+func scripts(dir string, policies bool) []string {
 	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		panic(err) // the pattern is wrong
 	}
-	return slices.DeleteFunc(all, func(path string) bool {
-		text, err := os.ReadFile(path)
-		return err == nil && strings.Contains(string(text), "AdmissionPolicy\n")
+	steps := map[string]int{}
+	all = slices.DeleteFunc(all, func(path string) bool {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			return false // running it says why
+		}
+		steps[path] = bytes.Count(archive.Comment, []byte("\n"))
+		return !policies && slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return bytes.Contains(f.Data, []byte("AdmissionPolicy\n")) })
 	})
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(steps[b], steps[a]) })
+	return all
 }
 
 func setUp(on *setting, patience time.Duration, env *testscript.Env) error {

@@ -54,27 +54,6 @@ func (s SourceSeen) LaterThan(version uint64) bool {
 	return latest == 0 || latest > version
 }
 
-// Away is when a source changed after the workload was last compared with it. The earlier data may
-// be back since.
-type Away struct {
-	// Version is the first version that may have had other data; 0 if there was none.
-	Version uint64
-	// Time is the data time of that version, zero if the API server recorded none.
-	Time time.Time
-	// Noted reports whether the data time of the current data is when it came back.
-	Noted bool
-	// Made reports whether the workload was compared while the source did not exist, and Version is
-	// the version of its creation. The source was not away as long as its data is the data that it
-	// was created with.
-	Made bool
-}
-
-// wasAway reports whether the source may have had other data than now since the workload was
-// compared with it.
-func (c *Concern) wasAway() bool {
-	return c.Away.Version != 0 && (!c.Away.Made || c.Seen.Content != c.Away.Version)
-}
-
 // WorkloadSeen is what a watch without a gap has shown of a workload.
 type WorkloadSeen struct {
 	// Template is the version in which the pod template last changed, marks included: removing a
@@ -326,12 +305,12 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {
 		return p.older(c, w) > 0
 	}
-	// If the deletion was not seen, Pods that ran before the creation may have started without it.
-	without := c.Away.Made && workload.Optional(c.Uses)
-	since := c.Seen.Content != c.Away.Version // otherwise, data from before the only change differed, too
+	// If the deletion was not seen, Pods that ran before the creation may have started without it. And
+	// if other data came before, they may have started with that.
+	mayLack := c.Away.Made && workload.Optional(c.Uses) || c.wasAwayBefore()
 	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.Unscheduled, since && !without && pod.ranBefore(c.Away.Version, c.Away.Time):
+		case pod.Unscheduled, !mayLack && pod.ranBefore(c.Away.Version, c.Away.Time):
 			return false
 		case c.Away.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false

@@ -311,6 +311,8 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.SelectorGuessed, f.Workload.Progress.Total = true, 1 }), Reload},
 		"since when it was away is not known, and a pod is older": {away().with(left(Away{Version: 120, Time: at(120), Noted: true})).with(pod(110, 109)), Reload},
 		"the same, and its pods are younger":                      {away().with(left(Away{Version: 120, Time: at(120), Noted: true})).with(pod(126, 130)), Record},
+		"the data that was compared is back":                      {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Before: digestOf("one")})).with(pod(110, 109)), Record},
+		"other data came before, and a pod is older":              {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Before: digestOf("two")})).with(pod(110, 109)), Reload},
 		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision 
 // data is recorded anyway.
 func (f *Facts) NeedsBegin(d Decision) bool {
 	r := f.Workload.Runs
-	if r == nil || r.Once || r.Suspended {
+	if r == nil || r.Once || r.Suspended && !r.Holds() {
 		return false
 	}
 	return d.Action == Reload || d.Action == AwaitRun || slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.wasAway() })

@@ -45,8 +45,9 @@ func (r *ClassReport) rewritten() bool {
 }
 
 // sortByWrite sorts reports by when their versions were written. The clocks of several API servers
-// differ, so the resource versions decide. A report that was touched is at its time, and no later
-// report is before that.
+// differ by seconds, so the resource versions decide. A report that was touched is at its time, and
+// no later report is before that. Some writes leave no trace: a label that was removed, or a store
+// that was encrypted again.
 func sortByWrite(reports []ClassReport) {
 	slices.SortFunc(reports, func(a, b ClassReport) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
@@ -58,7 +59,7 @@ func sortByWrite(reports []ClassReport) {
 			latest = r.Written
 		}
 		written[r.Name] = latest
-		if r.Touched {
+		if r.Touched || latest.Sub(r.Written) > StartLag {
 			written[r.Name] = r.Written
 		}
 	}

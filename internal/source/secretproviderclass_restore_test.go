@@ -121,17 +121,26 @@ func TestReportsAreRestoredInTheOrderOfTheirVersions(t *testing.T) {
 	}
 }
 
-// A report that was touched has a later version than that of its write. Its time decides.
+// A report that was touched has a later version than that of its write. Its time decides. It does
+// so, too, if nothing shows that, and the times differ by more than those of two API servers.
 func TestATouchedReportIsRestoredAtItsTime(t *testing.T) {
-	d, class := newDriver(), source.NewClass(vault)
-	d.mount("a", "1")
-	d.mount("b", "1")
-	earlier, later := d.rotate("a", "2"), d.rotate("b", "3")
-	earlier.Version, earlier.Touched = later.Version+1, true
-	class.Restore([]source.ClassReport{earlier, later})
-	src, _ := class.Source()
-	if got := hex.EncodeToString(src.Reloader[:3]); got != content("3") {
-		t.Errorf("the content is %s, want %s", got, content("3"))
+	for name, touched := range map[string]func(earlier, later *source.ClassReport){
+		"it shows that": func(earlier, later *source.ClassReport) {
+			earlier.Touched, later.Written = true, earlier.Written.Add(2*time.Second)
+		},
+		"its time does": func(earlier, later *source.ClassReport) { later.Written = earlier.Written.Add(time.Minute) },
+	} {
+		d, class := newDriver(), source.NewClass(vault)
+		d.mount("a", "1")
+		d.mount("b", "1")
+		earlier, later := d.rotate("a", "2"), d.rotate("b", "3")
+		earlier.Version = later.Version + 1
+		touched(&earlier, &later)
+		class.Restore([]source.ClassReport{earlier, later})
+		src, _ := class.Source()
+		if got := hex.EncodeToString(src.Reloader[:3]); got != content("3") {
+			t.Errorf("%s: the content is %s, want %s", name, got, content("3"))
+		}
 	}
 }
 

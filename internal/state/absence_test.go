@@ -50,7 +50,7 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 			compare(s)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			if len(f.Concerns) != 1 || f.Concerns[0].Away != tc.want {
+			if len(f.Concerns) != 1 || whenAway(&f) != tc.want {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestPodsMayHaveStartedWhileASourceDidNotExist(t *testing.T) {
 		s.DeleteSource(written("ab", 8, 40).Key, reload.Departure{Version: 8})
 		s.PutSource(written("xy", 9, 90), live)
 		s.PutSource(written("ab", 10, 100), live)
-		if f, _ := s.Facts(web.Key); f.Concerns[0].Away != tc.want {
+		if f, _ := s.Facts(web.Key); whenAway(&f) != tc.want {
 			t.Errorf("%s: left %+v, want %+v", name, f.Concerns[0].Away, tc.want)
 		}
 	}

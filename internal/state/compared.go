@@ -111,7 +111,7 @@ func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
 
 // compare forgets earlier data from before the versions that the workload was compared with.
 func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) {
-	w.compared = true
+	w.compared, w.comparedIn = true, 0
 	away := s.awayUnselected(w)
 	for key, before := range w.away {
 		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {

@@ -3,6 +3,7 @@ package state
 import (
 	"strconv"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -201,5 +202,44 @@ func TestTheLedgerOfARecreatedJobIsFromBefore(t *testing.T) {
 	s.PutSource(configMap("cm", "one", 7), live)
 	if f, _ := s.Facts(job(0, "").Key); len(f.Concerns) != 1 || f.Concerns[0].Away.Version != 1 {
 		t.Errorf("it may have had other data since any version: %+v", f.Concerns)
+	}
+}
+
+// Another replica writes a ledger, and the watches of workloads and of sources are independent.
+func TestAwayAfterTheLedgerOfAnotherReplica(t *testing.T) {
+	follows := func(s *State) {
+		text := ledger.Ledger{UID: "web", Counter: 2}.String()
+		s.PutWorkload(deployment("web", "cm", 25, auto, "true", annotations.Ledger, text), live)
+	}
+	first, second, third := written("ab", 10, 10), written("xy", 20, 20), written("yz", 28, 28)
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.Away
+	}{
+		"its data arrives later": {func(s *State) {
+			follows(s)
+			s.PutSource(second, live)
+		}, reload.Away{}},
+		"the data changes after it": {func(s *State) {
+			s.PutSource(second, live)
+			follows(s)
+			s.PutSource(third, live)
+			s.PutSource(written("ab", 30, 30), live)
+		}, reload.Away{Version: 28, Time: time.Unix(28, 0), Noted: true, Before: second.Digest}},
+		"the same, and what it had arrives later": {func(s *State) {
+			follows(s)
+			s.PutSource(second, live)
+			s.PutSource(third, live)
+		}, reload.Away{Version: 28, Time: time.Unix(28, 0), Noted: true, Before: second.Digest}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+			s.PutSource(first, inASnap)
+			tc.puts(s)
+			if f, _ := s.Facts(deployment("web", "", 0).Key); f.Concerns[0].Away != tc.want {
+				t.Errorf("got %+v, want %+v", f.Concerns[0].Away, tc.want)
+			}
+		})
 	}
 }

@@ -31,6 +31,9 @@ type workloadRecord struct {
 	// compared reports whether the workload was ever compared, by us or by another replica whose
 	// ledger the watch has shown.
 	compared bool
+	// comparedIn is the version of the ledger by which another replica has compared it last; 0 if we
+	// have since.
+	comparedIn uint64
 	// sending is the ledger of the latest write that was begun. The response or the watch may show
 	// that it took effect.
 	sending sending
@@ -133,7 +136,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 // inherit copies what is remembered of the same object.
 func (s *State) inherit(next, known *workloadRecord, version uint64) {
 	next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
-	next.away, next.compared, next.sending = known.away, known.compared, known.sending
+	next.away, next.compared, next.comparedIn, next.sending = known.away, known.compared, known.comparedIn, known.sending
 	next.keepRemoved(known)
 	unselected := s.awayUnselected(known)
 	sent, ours := known.sending.of(next.LedgerText)
@@ -146,7 +149,7 @@ func (s *State) inherit(next, known *workloadRecord, version uint64) {
 		// The ledger of a recreated Job gets its UID: the data is from the decision to recreate it.
 	case next.ranks.current.Follows(known.ranks.current, known.ranks.remembered):
 		// Another replica has written the ledger, and so has compared all earlier versions.
-		next.compared, next.away = true, s.awaySince(known, version)
+		next.compared, next.comparedIn, next.away = true, version, s.awaySince(known, version)
 		maps.Copy(next.away, unselected)
 	}
 }

@@ -77,7 +77,7 @@ func follow(t *testing.T) *tutorial {
 	u.must(err)
 	u.own, err = s.Harness.NamedNamespace(ctx, "reroll")
 	u.must(err)
-	u.must(u.own.Mark(ctx))
+	u.must(u.own.MarkWithRollouts(ctx))
 	// Each marker is an alert too, and the receiver is to get all of them one by one.
 	u.must(u.own.Delete(ctx, harness.Ref{Kind: "statefulset", Name: "marker-secret"}))
 	u.shop, err = s.Harness.NamedNamespace(ctx, "shop")

@@ -34,6 +34,7 @@ func (p *place) onThePage() map[string]string {
 
 func TestThePageAboutMetricsSaysWhatIsServed(t *testing.T) {
 	p := install(t)
+	p.must(p.ns.MarkWithRollouts(p.ctx))
 	c := p.start("METRICS_COUNT_BY_NAMESPACE=enabled")
 	// After a reload every metric has a value.
 	p.must(p.ns.Quiet(p.ctx))

@@ -173,8 +173,8 @@ func (h *history) settle(ctx context.Context) error {
 	if err := h.idle(ctx); err != nil {
 		return err
 	}
-	// What a worker had in its hands while nothing waited has been done when the markers have
-	// rolled.
+	// What a worker had in its hands while nothing waited has been done when the markers were
+	// decided on.
 	if err := h.ns.Quiet(ctx); err != nil {
 		return err
 	}

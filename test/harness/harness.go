@@ -3,7 +3,7 @@
 // closely that no rollout escapes it.
 //
 // Nothing in it sleeps to let something happen. What is to come is awaited until the caller's
-// context ends; what is not to come is shown by markers (see marker.go): objects whose reload
+// context ends; what is not to come is shown by markers (see marker.go): objects whose ledger
 // proves that everything before it was decided.
 package harness
 

@@ -77,7 +77,8 @@ spec:
 func (n *Namespace) Mark(ctx context.Context) error { return n.mark(ctx, recorded) }
 
 // MarkWithRollouts makes markers that the controller rolls, instead of those that are there: where
-// its flags let it do nothing else, or where that it tells of a rollout has to be seen.
+// its flags let it do nothing else, or where the gates of a rollout and what it tells matter. A
+// suspended CronJob has none.
 func (n *Namespace) MarkWithRollouts(ctx context.Context) error {
 	if n.marked != "" {
 		for _, name := range markers() {

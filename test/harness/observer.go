@@ -39,8 +39,8 @@ type Observer struct {
 	contents map[types.UID]content
 	timeline []Sighting
 	// ledgers are the last ones of the markers, and decided is how often they have changed.
-	ledgers map[string]string
-	decided map[string]int
+	ledgers map[Ref]string
+	decided map[Ref]int
 }
 
 // content is that of a ConfigMap or Secret.
@@ -57,8 +57,8 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		owners:   map[types.UID]Ref{},
 		made:     map[types.UID]int{},
 		contents: map[types.UID]content{},
-		ledgers:  map[string]string{},
-		decided:  map[string]int{},
+		ledgers:  map[Ref]string{},
+		decided:  map[Ref]int{},
 	}
 	apps, batch, core := client.AppsV1().RESTClient(), client.BatchV1().RESTClient(), client.CoreV1().RESTClient()
 	for _, watched := range []struct {
@@ -69,8 +69,8 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 	}{
 		{apps, "replicasets", "", o.seeReplicaSet},
 		{apps, "controllerrevisions", "", o.seeControllerRevision},
-		{apps, "statefulsets", markerLabel, o.seeMarker},
-		{batch, "cronjobs", markerLabel, o.seeMarker},
+		{apps, "statefulsets", markerLabel, o.seeMarker(rolled)},
+		{batch, "cronjobs", markerLabel, o.seeMarker(recorded)},
 		{batch, "jobs", "", o.seeJob},
 		{core, "pods", "", o.seePod},
 		{core, "configmaps", "", o.seeContent},
@@ -131,22 +131,24 @@ func (o *Observer) seeControllerRevision(c change) error {
 }
 
 // seeMarker counts what the controller notes on a marker: each of its decisions is another ledger.
-func (o *Observer) seeMarker(c change) error {
-	name := c.object.GetName()
-	now := c.object.GetAnnotations()[ledger]
-	if c.deleted || now == o.ledgers[name] {
+func (o *Observer) seeMarker(kind string) func(change) error {
+	return func(c change) error {
+		marker := Ref{Kind: kind, Name: c.object.GetName()}
+		now := c.object.GetAnnotations()[ledger]
+		if c.deleted || now == o.ledgers[marker] {
+			return nil
+		}
+		o.ledgers[marker] = now
+		o.decided[marker]++
 		return nil
 	}
-	o.ledgers[name] = now
-	o.decided[name]++
-	return nil
 }
 
 // decisions returns how often the controller has decided on a marker.
 func (o *Observer) decisions(marker Ref) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.decided[marker.Name], o.blind
+	return o.decided[marker], o.blind
 }
 
 // seePod keeps when each pod was made. Of a pod that was there before, this was not seen.

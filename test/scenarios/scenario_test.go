@@ -33,7 +33,7 @@ type scenario struct {
 	earlier      []*harness.Controller
 	receiver     *harness.Receiver
 	csi          *harness.CSIDriver
-	// decided: the markers have rolled, and nothing was changed since.
+	// decided: the markers were decided on, and nothing was changed since.
 	decided bool
 	failed  bool
 }

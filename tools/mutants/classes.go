@@ -57,7 +57,13 @@ func classes() []mutation {
 		{
 			what: "classes: a status that was touched has the version of the write of its data",
 			file: reports,
-			from: "		if r.Touched {\n", to: "		if false {\n",
+			from: "if r.Touched || ", to: "if ",
+			in: "./internal/source", tests: "^TestATouchedReportIsRestoredAtItsTime$",
+		},
+		{
+			what: "classes: a status whose write left no trace has the version of the write of its data",
+			file: reports,
+			from: " || latest.Sub(r.Written) > StartLag", to: "",
 			in: "./internal/source", tests: "^TestATouchedReportIsRestoredAtItsTime$",
 		},
 		{

@@ -85,7 +85,19 @@ func drawn() []mutation {
 		{
 			what: "back: data that a late write has put in the ledger was away only since it is back",
 			file: "internal/reload/evidence.go",
-			from: "case pod.Unscheduled, since && ", to: "case pod.Unscheduled, since != !since && ",
+			from: " || c.wasAwayBefore()\n", to: "\n",
+			in: core, tests: "^TestContentThatLeftAndCameBack$",
+		},
+		{
+			what: "back: data that another replica had compared before it arrived here was away",
+			file: "internal/state/sources.go",
+			from: "case live && now.seen.Version <= w.comparedIn:", to: "case false:",
+			in: "./internal/state", tests: "^TestAwayAfterTheLedgerOfAnotherReplica$",
+		},
+		{
+			what: "back: other data that came before counts as that of the ledger",
+			file: "internal/reload/away.go",
+			from: "return c.Away.Before != c.Source.Digest", to: "return false",
 			in: core, tests: "^TestContentThatLeftAndCameBack$",
 		},
 		{
@@ -175,7 +187,7 @@ func drawn() []mutation {
 		{
 			what: "optional references: a pod that ran before its source was made had the earlier data",
 			file: "internal/reload/evidence.go",
-			from: "workload.Optional(c.Uses)\n", to: "workload.Optional(nil)\n",
+			from: "workload.Optional(c.Uses) ||", to: "workload.Optional(nil) ||",
 			in: core, tests: "^TestContentThatLeftAndCameBack$",
 		},
 		{

@@ -1,0 +1,40 @@
+package reload
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+)
+
+// Away is when a source changed after the workload was last compared with it. The earlier data may
+// be back since.
+type Away struct {
+	// Version is the first version that may have had other data; 0 if there was none.
+	Version uint64
+	// Time is the data time of that version, zero if the API server recorded none.
+	Time time.Time
+	// Noted reports whether the data time of the current data is when it came back.
+	Noted bool
+	// Before is the digest of the earlier data, zero if it is unknown.
+	Before digest.Digest
+	// Made reports whether the workload was compared while the source did not exist, and Version is
+	// the version of its creation. The source was not away as long as its data is the data that it
+	// was created with.
+	Made bool
+}
+
+// wasAway reports whether the source may have had other data than now since the workload was
+// compared with it.
+func (c *Concern) wasAway() bool {
+	return c.Away.Version != 0 && (!c.Away.Made || c.Seen.Content != c.Away.Version)
+}
+
+// wasAwayBefore reports whether the source may have had other data already before Version: the data
+// of then is not that of the ledger, to which the present data is equal. The ledger is that of a
+// write that took effect late, or of another replica.
+func (c *Concern) wasAwayBefore() bool {
+	if c.Keys == nil && !c.Away.Before.IsZero() {
+		return c.Away.Before != c.Source.Digest
+	}
+	return c.Away.Version == c.Seen.Content
+}

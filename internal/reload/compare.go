@@ -86,6 +86,9 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 	case f.underLostKey(c.Source.Key.Local(), base):
 		return f.underOtherKey(c, base)
 	case digest == c.Digest():
+		if found := f.returned(c, base); found != same && found != recorded {
+			return found
+		}
 		return f.sameData(c, base)
 	}
 	if form := f.formOf(c, digest); form != otherData {

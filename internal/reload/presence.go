@@ -61,6 +61,20 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 	}
 }
 
+// returned is for a source that was deleted, which the ledger only notes, and that was created again as
+// it was. Mostly the deletion did not concern the workload. Nothing shows whether its Pods were started
+// before it, or without the source.
+func (f *Facts) returned(c *Concern, base base) finding {
+	_, noted := base.ledger.Gone[c.Source.Key.Local()]
+	if !noted || !f.OnCreate {
+		return same
+	}
+	if arrived := f.arrival(c, base); f.madeLater(arrived) {
+		return f.appeared(arrived, base)
+	}
+	return same
+}
+
 // findGone compares the missing sources with the ledger. A source with an entry existed when the
 // entry was written, unless the ledger records its deletion.
 func (f *Facts) findGone(base base, t *tally) {

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
@@ -65,6 +66,36 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 		}), Reload},
 		"its ledger has one digest, and Pods were started without it": {again().aggregated(false), Record},
 		"its ledger has one digest, and Pods do without it":           {again().aggregated(true), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Decide(tc.when.f); got.Action != tc.want {
+				t.Errorf("got %s (%s), want %s", got.Action, got.Why, tc.want)
+			}
+		})
+	}
+}
+
+// A ledger notes the deletion of ConfigMap cm without a reload: it did not concern the workload then. It
+// was created again at 130 as it was.
+func TestASourceThatReturnsAsItWas(t *testing.T) {
+	back := func(creates bool) *situation {
+		s := web().with(onDelete).ledger(func(l *ledger.Ledger) {
+			l.OnDelete, l.Gone = true, map[source.LocalKey]struct{}{{Kind: source.ConfigMap, Name: "cm"}: {}}
+		}).cm("one", 130)
+		s.f.Concerns[0].Seen = SourceSeen{Content: 130, Created: 130, Annotations: 1, Version: 130}
+		s.f.Concerns[0].Source.Created = at(130)
+		s.f.OnCreate, s.f.Seen.Compared = creates, true
+		return s
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"a creation is a change":                {back(true), Reload},
+		"a creation is none":                    {back(false), Record},
+		"its Pods were started since":           {back(true).with(func(f *Facts) { f.Seen.Template = 140 }), Record},
+		"it concerns the workload only since":   {back(true).with(func(f *Facts) { f.Seen.Policy = 140 }), Record},
+		"it was created right after the object": {back(true).with(func(f *Facts) { f.Workload.Created, f.SettlePeriod = at(130), time.Second }), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Decide(tc.when.f); got.Action != tc.want {

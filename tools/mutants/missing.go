@@ -5,6 +5,18 @@ func missing() []mutation {
 	const predicate, reports = "internal/reload/missing.go", "internal/controller/missing.go"
 	return []mutation{
 		{
+			what: "returned: a source that is back as it was is no creation",
+			file: "internal/reload/presence.go",
+			from: "if !noted || !f.OnCreate {", to: "if !noted || noted {",
+			in: core, tests: "^TestASourceThatReturnsAsItWas$",
+		},
+		{
+			what: "returned: a source that is back as it was is a creation, whether or not these count",
+			file: "internal/reload/presence.go",
+			from: "if !noted || !f.OnCreate {", to: "if !noted {",
+			in: core, tests: "^TestASourceThatReturnsAsItWas$",
+		},
+		{
 			what: "missing: a deleted source counts as a typo",
 			file: predicate,
 			from: "m.Deleted, m.Reloads = was, ", to: "m.Deleted, m.Reloads = was && inLedger && false, ",

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -135,6 +137,10 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return o.excused(deletedUnseen)
 	case c.version > o.lastGap:
 		return false
+	case c.date.IsZero() && c.version > w.tamperedIn && slices.ContainsFunc(s.changes, func(b change) bool {
+		return b.version < w.tamperedIn && !b.date.IsZero() && b.date.Unix() > w.putBack
+	}):
+		return o.excused(overwrittenUnseen) // compared with the restored ledger, it seems to be of the time of that change
 	case c.version <= w.waitsFor[src] && (!lost || src.Resource != "secrets"):
 		return false // the ledger has shown that its reload waits
 	case w.overwritten[src] == c.version:
@@ -197,4 +203,13 @@ func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 		}
 	}
 	return false
+}
+
+// dataTimeOf is the data time in the ledger of a workload; 0 if it has none.
+func dataTimeOf(obj simapi.Object) int64 {
+	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
+	if err != nil {
+		return 0
+	}
+	return l.DataTime
 }

@@ -116,6 +116,8 @@ type workloadTruth struct {
 	// write. tamperedIn is the version of the last one.
 	tampered, accepted int
 	tamperedIn         uint64
+	// putBack is the data time of the ledger that was restored last.
+	putBack int64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
 	// whether any of them did so because the one before was undone: later ones have that form of mark,
 	// too. annotated reports whether the last one was marked by the annotation.
@@ -239,7 +241,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if e.Old != nil && e.Manager != workload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
-		w.tamperedIn = e.Version
+		w.tamperedIn, w.putBack = e.Version, dataTimeOf(e.Object)
 		clear(w.adopted)
 		w.forget(sources()...)
 		o.classes.forgetAdoption(uid)

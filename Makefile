@@ -66,7 +66,9 @@ RACE =
 parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
 histories = -- -run 'Histories|KeptSeeds' REROLL_HISTORIES=$(1) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
-ON_SOME_CLUSTERS = ^(TestKinds|TestWithoutStreamedLists)$$
+ON_SOME_CLUSTERS = TestKinds|TestWithoutStreamedLists
+# These try the words of scenarios, as make test-tools does the rest of what tests are made of.
+OF_WORDS = TestAScenarioFailsAndSaysWhy|TestAControllerThatEndsByItselfFailsTheScenario|TestWordsThatNeedNoController
 N = 200
 
 ##@ See it
@@ -155,7 +157,7 @@ test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint,
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
 	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
 	@# histories: each takes 8 s of processor time.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '$(ON_SOME_CLUSTERS)') \
+	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h -skip '^($(OF_WORDS)$(if $(all),,|$(ON_SOME_CLUSTERS)))$$' \
 		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(HISTORIES))
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
@@ -199,9 +201,9 @@ test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and 
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) $(RACE) -count=1 -timeout 30m $(APART)
 
-test-tools: linux cgo suite ## What Reroll is tried with: the throwaway cluster, the harness, the API in memory beside a real one, the Makefile (minutes)
+test-tools: linux cgo suite ## What Reroll is tried with: the throwaway cluster, the harness, the words of scenarios, the API in memory beside a real one, the Makefile (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
-	$(TEST) -count=1 -timeout 20m $(call parts,$(TOOLS),1)
+	$(TEST) -count=1 -timeout 20m $(call parts,$(TOOLS),1) -- -p 1 -run '^($(OF_WORDS))$$' ./test/scenarios
 
 test-oldest: linux build cgo suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts

@@ -64,7 +64,7 @@ TEST = GOGC=400 GO='$(GO)' bin/suite
 RACE =
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
-histories = -- -run 'Histories|KeptSeeds' REROLL_HISTORIES=$(1) ./internal/controller
+histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
 ON_SOME_CLUSTERS = TestKinds|TestWithoutStreamedLists
 # These try the words of scenarios, as make test-tools does the rest of what tests are made of.
@@ -150,15 +150,15 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-tools test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute; what has not changed is not run again)
-	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced) $(call histories,$(raced))
+	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced) $(call histories,KeptSeeds,$(raced))
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
 	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
 	@# histories: each takes 8 s of processor time.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h -skip '^($(OF_WORDS)$(if $(all),,|$(ON_SOME_CLUSTERS)))$$' \
-		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(HISTORIES))
+	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
+		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,Histories|KeptSeeds,$(HISTORIES))
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

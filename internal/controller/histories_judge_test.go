@@ -137,7 +137,7 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return o.excused(deletedUnseen)
 	case c.version > o.lastGap:
 		return false
-	case c.date.IsZero() && c.version > w.tamperedIn && slices.ContainsFunc(s.changes, func(b change) bool {
+	case c.date.IsZero() && !adopted && c.version > w.tamperedIn && slices.ContainsFunc(s.changes, func(b change) bool {
 		return b.version < w.tamperedIn && !b.date.IsZero() && b.date.Unix() > w.putBack
 	}):
 		return o.excused(overwrittenUnseen) // compared with the restored ledger, it seems to be of the time of that change

@@ -15,8 +15,11 @@ type Away struct {
 	Time time.Time
 	// Noted reports whether the data time of the current data is when it came back.
 	Noted bool
-	// Before is the digest of the earlier data, zero if it is unknown.
+	// Before is the digest of the earlier data, zero if it is unknown or does not count as a whole.
 	Before digest.Digest
+	// Late reports whether the ledger that the workload was compared with is from after the first
+	// change, because the watches are independent.
+	Late bool
 	// Made reports whether the workload was compared while the source did not exist, and Version is
 	// the version of its creation. The source was not away as long as its data is the data that it
 	// was created with.
@@ -31,8 +34,12 @@ func (c *Concern) wasAway() bool {
 
 // wasAwayBefore reports whether the source may have had other data already before Version: the data
 // of then is not that of the ledger, to which the present data is equal. The ledger is that of a
-// write that took effect late, or of another replica.
+// write that took effect late, or of another replica. If that replica has seen the only change, it has
+// compared the workload with the present data.
 func (c *Concern) wasAwayBefore() bool {
+	if c.Away.Late && (c.Seen.Content == c.Away.Version || c.Seen.Content == 0) {
+		return false
+	}
 	if c.Keys == nil && !c.Away.Before.IsZero() {
 		return c.Away.Before != c.Source.Digest
 	}

@@ -313,6 +313,8 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"the same, and its pods are younger":                      {away().with(left(Away{Version: 120, Time: at(120), Noted: true})).with(pod(126, 130)), Record},
 		"the data that was compared is back":                      {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Before: digestOf("one")})).with(pod(110, 109)), Record},
 		"other data came before, and a pod is older":              {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Before: digestOf("two")})).with(pod(110, 109)), Reload},
+		"the ledger is from after the only change":                {away().with(left(Away{Version: 120, Time: at(120), Noted: true, Before: digestOf("two"), Late: true})).with(pod(110, 109)), Record},
+		"it is from after the first of several changes":           {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Before: digestOf("two"), Late: true})).with(pod(110, 109)), Reload},
 		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,8 +80,8 @@ func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision 
 // NeedsBegin reports whether a decision depends on when the latest scheduled run began. The status
 // has the time for which that run was scheduled, but Kubernetes may have created it later, because
 // another run or the CronJob controller delayed it. Such a run has read a change that seems to be
-// later, and may have read data that existed only for a while. While the CronJob is suspended, the
-// data is recorded anyway.
+// later, and may have read data that existed only for a while. While the CronJob is suspended and
+// no run of ours waits, the data is recorded anyway.
 func (f *Facts) NeedsBegin(d Decision) bool {
 	r := f.Workload.Runs
 	if r == nil || r.Once || r.Suspended && !r.Holds() {

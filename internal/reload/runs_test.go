@@ -278,6 +278,7 @@ func TestWhenItMattersWhenTheScheduleHasRun(t *testing.T) {
 		"nothing, and data were away for a while":  {&workload.Runs{}, away, Nothing, true},
 		"a ledger, and data were away for a while": {&workload.Runs{}, away, Record, true},
 		"the same, of a suspended CronJob":         {&workload.Runs{Suspended: true}, away, Record, false},
+		"a run of it waits":                        {&workload.Runs{Suspended: true, Own: []workload.OwnRun{{Held: true}}}, away, Record, true},
 		"a Job is to be made again":                {&workload.Runs{Once: true}, away, Reload, false},
 		"a workload is to be rolled":               {nil, away, Reload, false},
 	} {

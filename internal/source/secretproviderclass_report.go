@@ -46,8 +46,8 @@ func (r *ClassReport) rewritten() bool {
 
 // sortByWrite sorts reports by when their versions were written. The clocks of several API servers
 // differ by seconds, so the resource versions decide. A report that was touched is at its time, and
-// no later report is before that. Some writes leave no trace: a label that was removed, or a store
-// that was encrypted again.
+// no later report is before that. Some writes leave no trace, such as the removal of a label: they
+// are found if the times differ by more.
 func sortByWrite(reports []ClassReport) {
 	slices.SortFunc(reports, func(a, b ClassReport) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))

@@ -219,7 +219,17 @@ func TestAwayAfterTheLedgerOfAnotherReplica(t *testing.T) {
 		"its data arrives later": {func(s *State) {
 			follows(s)
 			s.PutSource(second, live)
-		}, reload.Away{}},
+		}, reload.Away{Version: 20, Time: time.Unix(20, 0), Noted: true, Before: first.Digest, Late: true}},
+		"its data arrives later, in a snapshot": {func(s *State) {
+			follows(s)
+			s.PutSource(second, inASnap)
+		}, reload.Away{Version: 11, Noted: true, Before: first.Digest, Late: true}},
+		"we have compared it since": {func(s *State) {
+			follows(s)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
+			s.Compared(&f)
+			s.PutSource(second, live)
+		}, reload.Away{Version: 20, Time: time.Unix(20, 0), Noted: true, Before: first.Digest}},
 		"the data changes after it": {func(s *State) {
 			s.PutSource(second, live)
 			follows(s)
@@ -230,7 +240,7 @@ func TestAwayAfterTheLedgerOfAnotherReplica(t *testing.T) {
 			follows(s)
 			s.PutSource(second, live)
 			s.PutSource(third, live)
-		}, reload.Away{Version: 28, Time: time.Unix(28, 0), Noted: true, Before: second.Digest}},
+		}, reload.Away{Version: 20, Time: time.Unix(20, 0), Noted: true, Before: first.Digest, Late: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

@@ -234,8 +234,6 @@ func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord
 		away, ok := w.away[key]
 		switch {
 		case ok:
-		case live && now.seen.Version <= w.comparedIn:
-			continue // the watches are independent: another replica has compared it with this data
 		case !w.compared:
 			away.Version = 1 // it may have changed before we started
 		case live && noted && before.departure != nil && w.doesWithout(key):
@@ -246,7 +244,10 @@ func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord
 			away.Version = before.seen.Version + 1
 		}
 		if !ok {
-			away.Before = before.Digest
+			away.Late = now.seen.Version <= w.comparedIn
+			if w.keysOf(&now.Source, s.keys) == nil && !key.IsForeign() {
+				away.Before = before.Digest
+			}
 		}
 		away.Noted = noted
 		w.recordAway(key, away)

@@ -91,7 +91,7 @@ func drawn() []mutation {
 		{
 			what: "back: data that another replica had compared before it arrived here was away",
 			file: "internal/state/sources.go",
-			from: "case live && now.seen.Version <= w.comparedIn:", to: "case false:",
+			from: "away.Late = now.seen.Version <= w.comparedIn", to: "away.Late = false",
 			in: "./internal/state", tests: "^TestAwayAfterTheLedgerOfAnotherReplica$",
 		},
 		{

@@ -137,10 +137,10 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return o.excused(deletedUnseen)
 	case c.version > o.lastGap:
 		return false
-	case c.date.IsZero() && !adopted && c.version > w.tamperedIn && slices.ContainsFunc(s.changes, func(b change) bool {
-		return b.version < w.tamperedIn && !b.date.IsZero() && b.date.Unix() > w.putBack
+	case c.date.IsZero() && c.version <= w.waitsFor[src] && slices.ContainsFunc(s.changes, func(b change) bool {
+		return b.version < c.version && b.date.Unix() > w.waitsOver
 	}):
-		return o.excused(overwrittenUnseen) // compared with the restored ledger, it seems to be of the time of that change
+		return o.excused(overwrittenUnseen) // of the time of that change, as far as the ledger of then shows
 	case c.version <= w.waitsFor[src] && (!lost || src.Resource != "secrets"):
 		return false // the ledger has shown that its reload waits
 	case w.overwritten[src] == c.version:

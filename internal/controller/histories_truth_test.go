@@ -116,8 +116,6 @@ type workloadTruth struct {
 	// write. tamperedIn is the version of the last one.
 	tampered, accepted int
 	tamperedIn         uint64
-	// putBack is the data time of the ledger that was restored last.
-	putBack int64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
 	// whether any of them did so because the one before was undone: later ones have that form of mark,
 	// too. annotated reports whether the last one was marked by the annotation.
@@ -134,6 +132,9 @@ type workloadTruth struct {
 	owed, owedGone map[simapi.Source]bool
 	// waitsFor has, by source, the version for which a ledger of ours has shown that a reload waits.
 	waitsFor map[simapi.Source]uint64
+	// waitsOver is the data time of the ledger with which the data was compared when the reload began to
+	// wait.
+	waitsOver int64
 	// waits reports whether our last ledger shows that a reload waits for a gate.
 	waits bool
 	// waited reports whether its Pods waited for a source at the last rest, and start with its
@@ -241,7 +242,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if e.Old != nil && e.Manager != workload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
-		w.tamperedIn, w.putBack = e.Version, dataTimeOf(e.Object)
+		w.tamperedIn = e.Version
 		clear(w.adopted)
 		w.forget(sources()...)
 		o.classes.forgetAdoption(uid)

@@ -32,6 +32,9 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		known := hasData(src, l)
 		covers := o.covers(w, src) && !o.selectedUnseen(w, src, l)
 		w.owed[src], w.waitsFor[src] = true, l.known[src]
+		if !before[key] {
+			w.waitsOver = dataTimeOf(e.Old)
+		}
 		w.owedGone[src] = w.owedGone[src] || !known
 		began := !before[key] && (covers || w.tampered == w.accepted)
 		begins, exists, stays = begins || known && covers || began, exists || known, stays || known && covers

@@ -64,6 +64,7 @@ TEST = GOGC=400 GO='$(GO)' bin/suite
 RACE =
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
+# This is a further one: what is kept or drawn, by name, where nothing runs side by side.
 histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
 ON_SOME_CLUSTERS = TestKinds|TestWithoutStreamedLists

@@ -5,8 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -203,13 +201,4 @@ func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 		}
 	}
 	return false
-}
-
-// dataTimeOf is the data time in the ledger of a workload; 0 if it has none.
-func dataTimeOf(obj simapi.Object) int64 {
-	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
-	if err != nil {
-		return 0
-	}
-	return l.DataTime
 }

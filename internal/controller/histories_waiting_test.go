@@ -33,7 +33,7 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		covers := o.covers(w, src) && !o.selectedUnseen(w, src, l)
 		w.owed[src], w.waitsFor[src] = true, l.known[src]
 		if !before[key] {
-			w.waitsOver = dataTimeOf(e.Old)
+			w.waitsOver = ledgerOn(e.Old).DataTime
 		}
 		w.owedGone[src] = w.owedGone[src] || !known
 		began := !before[key] && (covers || w.tampered == w.accepted)
@@ -80,17 +80,22 @@ func (o *oracle) covers(w *workloadTruth, src simapi.Source) bool {
 // that waits, and some that do not exist.
 func pendingEntries(obj simapi.Object) map[source.LocalKey]bool {
 	pending := map[source.LocalKey]bool{}
-	if obj == nil {
-		return pending
-	}
-	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
-	if err != nil {
-		return pending
-	}
-	for key, entry := range l.Entries {
+	for key, entry := range ledgerOn(obj).Entries {
 		if entry.IsZero() {
 			pending[key] = true
 		}
 	}
 	return pending
+}
+
+// ledgerOn is the ledger on an object, empty without a valid one.
+func ledgerOn(obj simapi.Object) ledger.Ledger {
+	if obj == nil {
+		return ledger.Ledger{}
+	}
+	l, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
+	if err != nil {
+		return ledger.Ledger{}
+	}
+	return l
 }

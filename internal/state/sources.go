@@ -232,26 +232,32 @@ func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord
 	for _, concern := range concerned {
 		w, key := s.workloads[concern], now.Key.SeenFrom(concern.Namespace).Local()
 		away, ok := w.away[key]
-		switch {
-		case ok:
-		case !w.compared:
-			away.Version = 1 // it may have changed before we started
-		case live && noted && before.departure != nil && w.doesWithout(key):
-			away.Version = before.departure.Version // Pods may have started while it did not exist
-		case live && noted:
-			away.Version, away.Time = now.seen.Version, now.DataTime
-		default:
-			away.Version = before.seen.Version + 1
-		}
 		if !ok {
-			away.Late = now.seen.Version <= w.comparedIn
-			if w.keysOf(&now.Source, s.keys) == nil && !key.IsForeign() {
-				away.Before = before.Digest
-			}
+			away = s.leaves(w, key, &now, &before, live && noted)
 		}
 		away.Noted = noted
 		w.recordAway(key, away)
 	}
+}
+
+// leaves is since when a source has other data than a workload was compared with. Seen reports whether
+// a watch has shown the change, and its time.
+func (s *State) leaves(w *workloadRecord, key source.LocalKey, now, before *sourceRecord, seen bool) reload.Away {
+	away := reload.Away{Late: now.seen.Version <= w.comparedIn}
+	if w.keysOf(&now.Source, s.keys) == nil && !key.IsForeign() {
+		away.Before = before.Digest
+	}
+	switch {
+	case !w.compared:
+		away.Version = 1 // it may have changed before we started
+	case seen && before.departure != nil && w.doesWithout(key):
+		away.Version = before.departure.Version // Pods may have started while it did not exist
+	case seen:
+		away.Version, away.Time = now.seen.Version, now.DataTime
+	default:
+		away.Version = before.seen.Version + 1
+	}
+	return away
 }
 
 // doesWithout reports whether Pods of a workload start even if a referenced source does not exist.

@@ -23,9 +23,9 @@ import (
 // one that is not to roll. A quiet period that is longer for some workloads (those that a GitOps
 // tool manages) has to be set to that of the markers.
 //
-// Half of what a scenario asks of the API server is for its markers. For a suspended CronJob, the
-// controller writes a ledger and nothing else, and Kubernetes writes nothing. For a StatefulSet,
-// there are a rollout, a revision, two statuses and an event.
+// The controller decides on markers more often than on anything else. For a suspended CronJob, it
+// writes a ledger and nothing else, and Kubernetes writes nothing. For a StatefulSet, there are a
+// rollout, a revision, two statuses and an event.
 const (
 	markerPrefix    = "marker-"
 	configMapMarker = markerPrefix + "configmap"

@@ -91,7 +91,7 @@ func drawn() []mutation {
 		{
 			what: "back: data that another replica had compared before it arrived here was away",
 			file: "internal/state/sources.go",
-			from: "away.Late = now.seen.Version <= w.comparedIn", to: "away.Late = false",
+			from: "Late: now.seen.Version <= w.comparedIn", to: "Late: false",
 			in: "./internal/state", tests: "^TestAwayAfterTheLedgerOfAnotherReplica$",
 		},
 		{

@@ -52,18 +52,19 @@ ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stage ./tes
 UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
-SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync|\.Go\b' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
+SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go\(' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
 # These run without it as well: a few tests measure how time grows, and are left out of what is built with the race detector; and
 # those of internal/state draw many histories in which nothing is concurrent.
 TWICE = ./internal/cli ./internal/clientset ./internal/reload ./internal/stamp ./internal/state
 # In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
 ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
-# The packages of a run share one control plane, and the run ends with what it cost.
-TEST = GOGC=400 GO='$(GO)' bin/suite
+# The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
+TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
+RACED = $(SIDE_BY_SIDE)
 # These are two runs of go test at the same time.
-parts = -- -p $(2) $(RACE) $(filter-out $(SIDE_BY_SIDE),$(1)) $(filter $(TWICE),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
+parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(RACED)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(RACED),$(1))
 # This is a further one: what is kept or drawn, by name, where nothing runs side by side.
 histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
@@ -150,7 +151,12 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 ##@ Check
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-tools test-oldest test-gitops histories mutants nightly fresh-histories
 
-check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute; what has not changed is not run again)
+# Before each commit, what would run twice runs only without the race detector, and only what changed since the last time is
+# linted. The tests that need a cluster are compiled.
+check: RACED = $(filter-out $(TWICE),$(SIDE_BY_SIDE))
+check: LINTED = $(shell tools/make/changed.sh bin/linted '$(GO)' .golangci.yml go.mod go.sum bin/golangci-lint)
+check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute or two; what has not changed is not run again)
+	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
 	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced) $(call histories,KeptSeeds,$(raced))
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
@@ -161,13 +167,15 @@ test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint,
 	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
 		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,Histories|KeptSeeds,$(HISTORIES))
 
-lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
+LINTED = ./...
+lint: preflight bin/golangci-lint ## gofmt and the linters of .golangci.yml, which do what go vet does
+	@touch bin/linting
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$unformatted" ] || { echo "Not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
-	$(GO_SH) vet ./...
 	cd test/cluster/tools/node && GOWORK=off $(GO_SH) vet . && GOWORK=off $(GO) test .
-	bin/golangci-lint run --allow-parallel-runners
+	$(if $(LINTED),bin/golangci-lint run --allow-parallel-runners $(LINTED))
 	cd test/browser && GOWORK=off $(CURDIR)/bin/golangci-lint run --allow-parallel-runners ./...
+	@mv bin/linting bin/linted
 
 verify: generate ## Generate again and fail if the tree changed, or a go.mod is not tidy
 	@for module in . $(MODULES); do \
@@ -252,6 +260,7 @@ clean-cache: ## Remove the built Kubernetes from the user's cache folder
 
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' Makefile
+	@printf '\n%s\n' 'make check before each commit, make test before a pull request; CI runs .ci/run, which is everything.'
 
 preflight:
 	@$(GO_SH) sources -test ./...

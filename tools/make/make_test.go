@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const root = "../.."
@@ -123,5 +124,58 @@ func TestOnlyTheCommandLineSaysWhatToUse(t *testing.T) {
 	}
 	if out, _ = run(t, nil, "make", "-n", "demo", "KEEP=0"); strings.Contains(out, "--keep") {
 		t.Errorf("KEEP=0 keeps:\n%s", out)
+	}
+}
+
+func TestOnlyWhatChangedIsLintedBeforeACommit(t *testing.T) {
+	script, err := filepath.Abs("changed.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	for name, test := range map[string]struct {
+		changed, removed string
+		want             string
+	}{
+		"nothing":                      {"", "", ""},
+		"a file":                       {"a/b/b_test.go", "", "./a/b\n"},
+		"what is no code":              {"a/notes.txt", "", ""},
+		"a file that was removed":      {"", "a/a.go", "./a\n"},
+		"another version of a package": {"go.mod", "", "./...\n"},
+		"another module":               {"other/c.go", "", ""},
+		"no run yet":                   {"", "linted", "./...\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			module := t.TempDir()
+			for file, content := range map[string]string{
+				"go.mod": "module example\n\ngo 1.26\n", "linted": "",
+				"a/a.go": "package a\n", "a/z.go": "package a\n", "a/notes.txt": "", "a/b/b_test.go": "package b\n",
+				"other/go.mod": "module other\n\ngo 1.26\n", "other/c.go": "package c\n",
+			} {
+				path := filepath.Join(module, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for path, later := range map[string]time.Duration{".": -1, "go.mod": -1, "a": -1, "a/a.go": -1, "a/z.go": -1, "a/notes.txt": -1, "a/b": -1, "a/b/b_test.go": -1, "other/c.go": -1, "linted": 0, test.changed: 1} {
+				at := since.Add(later * time.Minute)
+				if path == "" {
+					continue
+				}
+				if err := os.Chtimes(filepath.Join(module, path), at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.removed != "" {
+				if err := os.Remove(filepath.Join(module, test.removed)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.CommandContext(t.Context(), script, "linted", "go", "go.mod")
+			cmd.Dir, cmd.Env = module, append(os.Environ(), "PWD="+module)
+			if got, err := cmd.CombinedOutput(); err != nil || string(got) != test.want {
+				t.Errorf("%v; got %q, want %q", err, got, test.want)
+			}
+		})
 	}
 }

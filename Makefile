@@ -52,7 +52,7 @@ ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stage ./tes
 UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
-SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go\(' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
+SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go.func' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
 # These run without it as well: a few tests measure how time grows, and are left out of what is built with the race detector; and
 # those of internal/state draw many histories in which nothing is concurrent.
 TWICE = ./internal/cli ./internal/clientset ./internal/reload ./internal/stamp ./internal/state

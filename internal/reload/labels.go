@@ -56,14 +56,20 @@ func (f *Facts) selecting() digest.Digest {
 
 // mayUse reports whether a source with an entry in a ledger may concern the workload even if it does
 // not exist, so that its annotations and labels are unknown. If the workload selects sources by
-// their labels, the ledger shows whether that was the reason for the entry.
+// their labels, the ledger shows whether that was the reason for the entry, or the watch has shown which
+// labels the source had when it was deleted.
 func (f *Facts) mayUse(key source.LocalKey, known *ledger.Ledger) bool {
 	if key.IsForeign() {
 		return f.Workload.Policy.Names(key)
 	}
 	_, refers := f.Workload.Reference(key)
 	return refers || f.Workload.Policy.Names(key) ||
-		f.Workload.Policy.SelectorFor(key.Kind) != nil && known.Selecting == f.selecting()
+		f.Workload.Policy.SelectorFor(key.Kind) != nil && (known.Selecting == f.selecting() || f.sawSelected(key))
+}
+
+// sawSelected reports whether the watch has shown the deletion of a source that the workload selected.
+func (f *Facts) sawSelected(key source.LocalKey) bool {
+	return f.sawLeave(key) && f.Workload.Verdict(key.In(f.Workload.Key.Namespace), f.Gone[key].Source.Annotations, f.AutoReloadAll).Concerned
 }
 
 // findLeft finds the sources that the selector of the workload no longer matches. The ledger shows

@@ -197,6 +197,7 @@ func TestSinceWhenASourceHasLostTheLabels(t *testing.T) {
 func TestADeletedSourceThatOnlyLabelsSelected(t *testing.T) {
 	deleting := func(f *Facts) { f.OnDelete, f.SettlePeriod = true, 1 }
 	others := func(l *ledger.Ledger) { l.OnDelete, l.Selecting = true, digestOf("x") }
+	reselected := func(l *ledger.Ledger) { l.Selecting = digestOf("x") }
 	seen := func(f *Facts) {
 		deleting(f)
 		had := source.Annotations{Labels: source.LabelsOf(map[string]string{"plugins": "grafana"})}
@@ -212,6 +213,18 @@ func TestADeletedSourceThatOnlyLabelsSelected(t *testing.T) {
 		"deletions count": {func(l *ledger.Ledger) { l.OnDelete = true }, deleting, Reload, false},
 		"something else selected it, and does not any more":                           {others, deleting, Record, false},
 		"another annotation selected it before, and the watch has shown the deletion": {others, seen, Reload, false},
+		"another annotation selected it before, and no deletion counts": {reselected, func(f *Facts) {
+			seen(f)
+			f.OnDelete = false
+		}, Record, true},
+		"another annotation selected it before, and it did not have the labels any more": {reselected, func(f *Facts) {
+			seen(f)
+			f.OnDelete, f.Gone[cmKey] = false, Departure{Version: 130, Source: source.Source{Key: cmKey.In("shop")}}
+		}, Record, false},
+		"the workload was opted in after the watch has shown the deletion, and none counts": {reselected, func(f *Facts) {
+			seen(f)
+			f.OnDelete, f.Seen.Policy = false, 131
+		}, Record, false},
 		"the workload was opted in after the watch has shown the deletion": {others, func(f *Facts) {
 			seen(f)
 			f.Seen.Policy = 131

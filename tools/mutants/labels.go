@@ -115,7 +115,19 @@ func byLabels() []mutation {
 		{
 			what: "labels: the entry of a deleted source that was only selected is dropped",
 			file: rules,
-			from: "		f.Workload.Policy.SelectorFor(key.Kind) != nil && known.Selecting == f.selecting()", to: "		false",
+			from: "(known.Selecting == f.selecting() || f.sawSelected(key))", to: "f.sawSelected(key)",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: the entry of a deleted source that was selected is dropped with the annotations of before",
+			file: rules,
+			from: "(known.Selecting == f.selecting() || f.sawSelected(key))", to: "known.Selecting == f.selecting()",
+			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: the entry of a source that lost its labels before its deletion stays",
+			file: rules,
+			from: "	return f.sawLeave(key) && f.Workload.Verdict(", to: "	return f.sawLeave(key) || f.Workload.Verdict(",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{

@@ -29,7 +29,7 @@ type inWorld struct {
 	paused bool
 	// listed reports whether its Pods were listed since the controller was started.
 	listed bool
-	// was is the content with which it was done before its present rollout.
+	// was is the content with which it was done before one of its rollouts with the same content.
 	was [2]int
 	// reloads is the counter in its ledger, and turn what the ledger has about the latest.
 	reloads int64
@@ -63,8 +63,9 @@ func (at *inWorld) failed(w *world, i int) bool {
 // start is a reload that was written.
 func (at *inWorld) start(w *world, d *reload.Decision) {
 	for i := range at.was {
-		at.was[i] = 0
-		if at.isNew(w, i) && at.state == Done && !at.soaks(w, i) {
+		if !at.isNew(w, i) {
+			at.was[i] = 0
+		} else if at.state == Done && !at.soaks(w, i) {
 			at.was[i] = w.content[i]
 		}
 	}

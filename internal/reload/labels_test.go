@@ -65,6 +65,8 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 	unseen := func(labeled int64) *situation {
 		return seen(SourceSeen{Version: 130}).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = labeled })
 	}
+	again := entered // with the labels that it got before
+	again.Content, again.Created, again.Departed, again.Edited, again.Version = 150, 150, 140, true, 150
 	never := func(f *Facts) { f.OnCreate = false }
 	waits := func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }
 	for name, tc := range map[string]struct {
@@ -79,6 +81,7 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 		"it had the labels before, and got others":               {seen(relabeled(relabeling{130, grafana()})), ListPods},
 		"it had the labels before an edit, and got others since": {seen(edited(120)).with(never).with(func(f *Facts) { f.Concerns[0].Seen.Relabeled = relabeled(relabeling{130, grafana()}).Relabeled }), Reload},
 		"it got the labels, and others since":                    {seen(relabeled(relabeling{110, source.LabelsOf(nil)}, relabeling{130, grafana()})), Reload},
+		"it was created again since the workload selects it":     {seen(again).with(func(f *Facts) { f.Seen.Policy, f.Concerns[0].Source.Created = 145, at(150) }), Reload},
 		"it concerns the workload anyway":                        {seen(entered).refersTo(cmKey).annotated(map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"}), Record},
 		"at a time that only an earlier comparison shows":        {seen(entered).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt, f.Seen.ComparedAt = 0, 120 }), Reload},
 		"at a time that nothing shows, not even a comparison":    {seen(entered).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = 0 }), Record},

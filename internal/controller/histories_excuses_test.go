@@ -137,8 +137,8 @@ const (
 	// notAdopted: the data changed unseen before the first ledger, and the API shows nothing of it.
 	notAdopted excuse = "not adopted, shows nothing"
 	// shownBefore: the data changed unseen before the first ledger, and the API shows a later time
-	// for the opt-in, or for the settings. A manager has one time for all annotations that it owns,
-	// and two servers have two clocks.
+	// for the opt-in, the settings, or the label of the namespace. A manager has one time for all
+	// annotations that it owns, and two servers have two clocks.
 	shownBefore excuse = "not adopted, shown before the cover"
 	// labeledUnseen: keys were removed, unseen, after a label had moved the time beyond the time in
 	// the ledger, and Pods are younger than that. A value that was written before the Pods were

@@ -103,6 +103,9 @@ const (
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
 	// provably edited after the installation, or the labels that select it seem to be later.
 	optedInUnseen excuse = "opted in unseen"
+	// labelShownLate: a source lost its label while an annotation of the workload selected it, too, and
+	// the controller was shown first that the annotation was removed. So the label counted at its ledger.
+	labelShownLate excuse = "label lost before an opt-out, shown after"
 )
 
 // Reasons for a Pod with other data than the current one.
@@ -203,6 +206,7 @@ func bounds() []struct {
 		{podsOlder, 117},
 		{podsNotFound, 4},
 		{optedInUnseen, 51},
+		{labelShownLate, 1},
 		{keysUnseen, 4},
 		{keysOfGone, 1},
 		{installedThen, 365},

@@ -170,6 +170,39 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 	}
 }
 
+// An annotation selects a source without the labels for a while, and its reload begins to wait then.
+func TestAnAnnotationThatIsRemovedWhileItsReloadWaits(t *testing.T) {
+	opted := map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"}
+	edited := SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}
+	for name, tc := range map[string]struct {
+		before *situation // with that annotation
+		after  func(*Facts)
+		want   Action
+		stays  bool
+	}{
+		"the reload ends": {web().source(source.ConfigMap, "cm", "two", 10, 120, edited), func(f *Facts) {
+			f.Concerns, f.Spared, f.Left = nil, []source.LocalKey{cmKey}, []Left{{Key: cmKey}}
+		}, Record, false},
+		"the reload stays, because the source has the labels, too": {web().selected("two", 120, edited), func(*Facts) {}, Reload, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tc.before.refersTo(cmKey).with(func(f *Facts) { f.OnDelete, f.SettlePeriod = true, 1 })
+			s.annotated(map[string]string{annotations.Sources: selector})
+			s.ledger(func(l *ledger.Ledger) { selecting(s)(l); l.OnDelete = true }).annotated(opted)
+			d := decided(t, s.f)
+			if d.Action != Reload {
+				t.Fatalf("decided to %s: %s", d.Action, d.Why)
+			}
+			held, _ := s.f.Defer(&d, false)
+			s.annotated(map[string]string{annotations.Sources: selector}).with(tc.after).with(func(f *Facts) { f.Workload.LedgerText = held.Ledger.String() })
+			after := Decide(s.f)
+			if _, stays := after.Ledger.Entries[cmKey]; after.Action != tc.want || stays != tc.stays {
+				t.Errorf("once the annotation is removed, it was decided to %s: %s; the ledger is %s", after.Action, after.Why, after.Ledger)
+			}
+		})
+	}
+}
+
 func TestSinceWhenASourceHasLostTheLabels(t *testing.T) {
 	labels := func(plugins string) source.Labels { return source.LabelsOf(map[string]string{"plugins": plugins}) }
 	lost := relabeled(relabeling{110, labels("none")}, relabeling{120, labels("grafana")})

@@ -11,6 +11,12 @@ func byLabels() []mutation {
 			in: core, tests: "^TestASourceThatGetsTheLabels$",
 		},
 		{
+			what: "labels: the ledger of a reload that waits shows an earlier selection",
+			file: "internal/reload/deferred.go",
+			from: "} else if next.Selecting != f.selecting() {", to: "} else if false {",
+			in: core, tests: "^TestAnAnnotationThatIsRemovedWhileItsReloadWaits$",
+		},
+		{
 			what: "labels: labels show when data of an unknown version was written",
 			file: "internal/reload/compare.go",
 			from: "made.Seen.Created >= c.Seen.latest()", to: "made.Seen.Created >= c.Seen.Content",

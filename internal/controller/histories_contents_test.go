@@ -207,7 +207,7 @@ func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
 	if all := o.h.coverage.AllSince; o.all && (since.IsZero() || all.Before(since)) {
 		since = all
 	}
-	for _, at := range []time.Time{o.installedIn, o.h.coverage.Since} {
+	for _, at := range []time.Time{o.installedIn, o.h.coverage.Since, o.selectionShown()} {
 		if at.After(since) {
 			since = at
 		}

@@ -103,6 +103,9 @@ const (
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
 	// provably edited after the installation, or the labels that select it seem to be later.
 	optedInUnseen excuse = "opted in unseen"
+	// labelShownLate: a source lost its label while an annotation of the workload selected it, too, and
+	// the controller was shown first that the annotation was removed. So the label counted at its ledger.
+	labelShownLate excuse = "label lost before an opt-out, shown after"
 )
 
 // Reasons for a Pod with other data than the current one.
@@ -137,8 +140,8 @@ const (
 	// notAdopted: the data changed unseen before the first ledger, and the API shows nothing of it.
 	notAdopted excuse = "not adopted, shows nothing"
 	// shownBefore: the data changed unseen before the first ledger, and the API shows a later time
-	// for the opt-in, or for the settings. A manager has one time for all annotations that it owns,
-	// and two servers have two clocks.
+	// for the opt-in, the settings, or the label of the namespace. A manager has one time for all
+	// annotations that it owns, and two servers have two clocks.
 	shownBefore excuse = "not adopted, shown before the cover"
 	// labeledUnseen: keys were removed, unseen, after a label had moved the time beyond the time in
 	// the ledger, and Pods are younger than that. A value that was written before the Pods were
@@ -203,6 +206,7 @@ func bounds() []struct {
 		{podsOlder, 117},
 		{podsNotFound, 4},
 		{optedInUnseen, 51},
+		{labelShownLate, 1},
 		{keysUnseen, 4},
 		{keysOfGone, 1},
 		{installedThen, 365},

@@ -3,8 +3,6 @@ package controller
 import (
 	"maps"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
@@ -71,6 +69,10 @@ type moves struct {
 	adopted uint64
 	// doubtful is when it was deleted while no ledger showed what selects it.
 	doubtful uint64
+	// unlabeled is when it lost the label while the workload covered it for another reason, too, and late
+	// is that version if a ledger of ours was written after that reason ended, and before the controller
+	// was shown it.
+	unlabeled, late uint64
 }
 
 // reselects records that something else selects the sources of a workload than before, and that our
@@ -140,26 +142,33 @@ func (w *workloadTruth) moved(src simapi.Source) *moves {
 
 // labelMoves records which workloads a source enters and leaves by a change of its label.
 func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, version uint64) {
-	asked := func() map[types.UID]bool {
-		asked := map[types.UID]bool{}
-		for _, obj := range o.h.workloads() {
-			asked[obj.GetUID()] = o.asksFor(obj, src, o.all)
-		}
-		return asked
-	}
-	before := asked()
-	s.plugins = plugins
-	for uid, asks := range asked() {
-		w := o.workloads[uid]
+	was := s.plugins
+	for _, obj := range o.h.workloads() {
+		w := o.workloads[obj.GetUID()]
+		s.plugins = was
+		before := o.asksFor(obj, src, o.all)
+		s.plugins = plugins
+		asks := o.asksFor(obj, src, o.all)
 		if w == nil {
 			continue
 		}
 		switch m := w.moved(src); {
-		case asks && !before[uid]:
+		case asks && !before:
 			m.entered = version
-		case !asks && before[uid]:
+		case !asks && before:
 			m.left, m.adopted = version, w.adopted[src]
+		case asks && selectsByLabel(obj, src, was) && !selectsByLabel(obj, src, plugins):
+			m.unlabeled = version
 		}
+	}
+	s.plugins = plugins
+}
+
+// noteLabel records, at our ledger without a former source, that the controller has yet to be shown that
+// the source had lost its label before.
+func (w *workloadTruth) noteLabel(src simapi.Source, l *look) {
+	if m := w.moved(src); l.known[src] < m.unlabeled && m.unlabeled < w.ended[src].version {
+		m.late = m.unlabeled
 	}
 }
 
@@ -170,7 +179,7 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 		later := o.later(w, src, l, version) || version == w.first[src] && w.foreign < version
 		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && later
 	}
-	return o.h.onDelete && mayBeFor(m.left) || o.h.onCreate && mayBeFor(m.entered)
+	return o.h.onDelete && (mayBeFor(m.left) || mayBeFor(m.late) && o.excused(labelShownLate)) || o.h.onCreate && mayBeFor(m.entered)
 }
 
 // labeledLater reports whether a source seems to have got the labels that select it after a selector

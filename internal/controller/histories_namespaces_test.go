@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"strings"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +48,21 @@ func (o *oracle) namespace(e simapi.Event) {
 	o.unselected = unselected
 	o.h.say("user: %s is selected at %d: %t", e.Object.GetName(), e.Version, !o.unselected)
 	o.coverAll(turn{e.Version, byNamespace}, e.Version)
+}
+
+// selectionShown returns since when the namespace is selected according to the API, or zero if
+// controllers do not select namespaces.
+func (o *oracle) selectionShown() (since time.Time) {
+	ns, err := o.h.server.Get(shop.Resource, types.NamespacedName{Name: namespace})
+	if err != nil {
+		return since
+	}
+	for _, m := range ns.GetManagedFields() {
+		if m.Time != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+selectLabel+`"`) {
+			since = m.Time.Time // only one manager owns the label
+		}
+	}
+	return since
 }
 
 // noteEarly records sources that were written to a ledger before the workload covers them. The controller

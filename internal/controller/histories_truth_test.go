@@ -326,6 +326,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	for src := range w.ended {
 		if _, covered := w.covered[src]; !covered {
 			w.dropped[src] = e.Version
+			w.noteLabel(src, l)
 		}
 	}
 	for src := range w.covered {

@@ -120,7 +120,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 }
 
 // labelled is the newest time of a field manager that owns labels of a namespace. The labels were
-// not written later.
+// not written later, unless a client has removed the managed fields.
 func labelled(ns *metav1.ObjectMeta) time.Time {
 	if at := source.LastWrite(ns, "labels"); at.After(ns.CreationTimestamp.Time) {
 		return at

@@ -24,6 +24,8 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	if base.err != nil {
 		next.UID, next.Instance, next.OnDelete = f.Workload.UID, f.Instance, f.OnDelete
 		next.Entries = map[source.LocalKey]digest.Digest{}
+	} else if next.Selecting != f.selecting() {
+		f.reselect(&next)
 	}
 	for i := range d.Changes {
 		c := &d.Changes[i]
@@ -45,6 +47,19 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	needed := base.restore || next.Noted != base.ledger.Noted || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
+}
+
+// reselect records what selects the sources now, without the entries of sources that are no longer
+// selected. Otherwise the entry of a source that only another annotation selects would look like that
+// of a source which lost its labels, once the annotation is removed.
+func (f *Facts) reselect(next *ledger.Ledger) {
+	for _, key := range f.Spared {
+		delete(next.Entries, key)
+	}
+	maps.DeleteFunc(next.Entries, func(key source.LocalKey, sum digest.Digest) bool {
+		return !sum.IsZero() && f.isAbsent(key) && !f.mayUse(key, next)
+	})
+	next.Selecting = f.selecting()
 }
 
 // timeless is the data time of a ledger which shows that a change has no time, although Pods from before

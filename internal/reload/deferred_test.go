@@ -3,6 +3,7 @@ package reload
 import (
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -119,5 +120,28 @@ func TestALostKeyForgetsNoReloadThatWaits(t *testing.T) {
 				t.Errorf("decided to %s (%s), want reload", d.Action, d.Why)
 			}
 		})
+	}
+}
+
+// An annotation is added, and a reload waits. The ledger has the sources that may count by now.
+func TestALedgerOfAReloadThatWaitsShowsWhatSelectsItsSources(t *testing.T) {
+	key := func(name string) source.LocalKey { return source.LocalKey{Kind: source.ConfigMap, Name: name} }
+	s := web().with(selects)
+	s.ledger(func(l *ledger.Ledger) {
+		selecting(s)(l)
+		l.Entries[key("unselected")], l.Entries[key("missing")], l.Entries[key("waits")] = digestOf("x"), digestOf("x"), digest.Digest{}
+	})
+	s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}).refersTo(cmKey)
+	s.annotated(map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"})
+	s.f.Spared = []source.LocalKey{key("unselected")}
+	d := Decide(s.f)
+	held, needed := s.f.Defer(&d, false)
+	if d.Action != Reload || !needed || held.Ledger.Selecting != s.f.Workload.Selecting(false) {
+		t.Fatalf("decided to %s, and the ledger of then, which is needed: %t, is %s", d.Action, needed, held.Ledger)
+	}
+	for name, want := range map[string]bool{cmKey.Name: true, "waits": true, "unselected": false, "missing": false} {
+		if _, stays := held.Ledger.Entries[key(name)]; stays != want {
+			t.Errorf("an entry of %s: %t, want %t", name, stays, want)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (f *Facts) arrival(c *Concern, base base) *Concern {
 		arrived.Source.Created = labeled
 	}
 	switch version := f.labeledIn(c); {
-	case version != 0:
+	case version > c.Seen.Created: // later than the creation
 		if c.Source.LabeledAt == 0 { // an earlier comparison of the workload decides
 			arrived.Source.Created = f.Workload.Created.Add(f.SettlePeriod)
 		}

@@ -65,6 +65,8 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 	unseen := func(labeled int64) *situation {
 		return seen(SourceSeen{Version: 130}).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = labeled })
 	}
+	again := entered // with the labels that it got before
+	again.Content, again.Created, again.Departed, again.Edited, again.Version = 150, 150, 140, true, 150
 	never := func(f *Facts) { f.OnCreate = false }
 	waits := func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }
 	for name, tc := range map[string]struct {
@@ -79,6 +81,7 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 		"it had the labels before, and got others":               {seen(relabeled(relabeling{130, grafana()})), ListPods},
 		"it had the labels before an edit, and got others since": {seen(edited(120)).with(never).with(func(f *Facts) { f.Concerns[0].Seen.Relabeled = relabeled(relabeling{130, grafana()}).Relabeled }), Reload},
 		"it got the labels, and others since":                    {seen(relabeled(relabeling{110, source.LabelsOf(nil)}, relabeling{130, grafana()})), Reload},
+		"it was created again since the workload selects it":     {seen(again).with(func(f *Facts) { f.Seen.Policy, f.Concerns[0].Source.Created = 145, at(150) }), Reload},
 		"it concerns the workload anyway":                        {seen(entered).refersTo(cmKey).annotated(map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"}), Record},
 		"at a time that only an earlier comparison shows":        {seen(entered).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt, f.Seen.ComparedAt = 0, 120 }), Reload},
 		"at a time that nothing shows, not even a comparison":    {seen(entered).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = 0 }), Record},
@@ -162,6 +165,39 @@ func TestASourceThatLosesTheLabels(t *testing.T) {
 			}
 			if again := decided(t, tc.when.with(func(f *Facts) { f.Workload.LedgerText = d.Ledger.String() }).f); again.Action != Nothing && !tc.when.f.Seen.TemplateReverted {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
+			}
+		})
+	}
+}
+
+// An annotation selects a source without the labels for a while, and its reload begins to wait then.
+func TestAnAnnotationThatIsRemovedWhileItsReloadWaits(t *testing.T) {
+	opted := map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"}
+	edited := SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}
+	for name, tc := range map[string]struct {
+		before *situation // with that annotation
+		after  func(*Facts)
+		want   Action
+		stays  bool
+	}{
+		"the reload ends": {web().source(source.ConfigMap, "cm", "two", 10, 120, edited), func(f *Facts) {
+			f.Concerns, f.Spared, f.Left = nil, []source.LocalKey{cmKey}, []Left{{Key: cmKey}}
+		}, Record, false},
+		"the reload stays, because the source has the labels, too": {web().selected("two", 120, edited), func(*Facts) {}, Reload, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tc.before.refersTo(cmKey).with(func(f *Facts) { f.OnDelete, f.SettlePeriod = true, 1 })
+			s.annotated(map[string]string{annotations.Sources: selector})
+			s.ledger(func(l *ledger.Ledger) { selecting(s)(l); l.OnDelete = true }).annotated(opted)
+			d := decided(t, s.f)
+			if d.Action != Reload {
+				t.Fatalf("decided to %s: %s", d.Action, d.Why)
+			}
+			held, _ := s.f.Defer(&d, false)
+			s.annotated(map[string]string{annotations.Sources: selector}).with(tc.after).with(func(f *Facts) { f.Workload.LedgerText = held.Ledger.String() })
+			after := Decide(s.f)
+			if _, stays := after.Ledger.Entries[cmKey]; after.Action != tc.want || stays != tc.stays {
+				t.Errorf("once the annotation is removed, it was decided to %s: %s; the ledger is %s", after.Action, after.Why, after.Ledger)
 			}
 		})
 	}

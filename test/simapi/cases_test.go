@@ -99,6 +99,9 @@ func cases() map[string]struct {
 			"created: at creation", "key added: later", "key taken away by another: unchanged", "label by another: unchanged",
 			"key taken away by its owner: earlier", "label by an owner of content: later", "deleted and made again: at creation",
 		}},
+		"a namespace has a label with its name, so it shows who labels it": {namespaceManagers, []string{
+			"helm, later: false: labels/. labels/kubernetes.io/metadata.name", "kubectl-label, later: true: labels/x",
+		}},
 		"times have whole seconds":                     {wholeSeconds, []string{"creation: true", "managed fields: true"}},
 		"a watch goes on after a version, in order":    {watchOrder, []string{"ADDED MODIFIED DELETED", "versions rise: true", "from the middle: MODIFIED DELETED", "a deletion has a version of its own: true"}},
 		"versions of all resources are of one order":   {oneOrder, []string{"rises across resources: true"}},

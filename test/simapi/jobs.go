@@ -24,8 +24,12 @@ func generated(job *batchv1.Job) (name, uid string, labels map[string]string) {
 }
 
 // setDefaults gives a new object what the API server does: how many pods a Job has, that it is not
-// suspended, and how they are found.
+// suspended, and how they are found. A namespace has a label with its name. So somebody owns fields
+// of it, and managed fields show who labels it, and when.
 func setDefaults(obj Object) {
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		metav1.SetMetaDataLabel(&ns.ObjectMeta, corev1.LabelMetadataName, ns.Name)
+	}
 	if c, ok := obj.(*batchv1.CronJob); ok && c.Spec.Suspend == nil {
 		c.Spec.Suspend = new(false)
 	}

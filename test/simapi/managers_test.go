@@ -149,6 +149,28 @@ func managers(ctx context.Context, s server, o *outcome, steps []managerStep) er
 	return nil
 }
 
+// namespaceManagers labels a namespace that was created without any label.
+func namespaceManagers(ctx context.Context, s server, o *outcome) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labeled"}}
+	obj, err := s.create(ctx, ns, "helm")
+	if err != nil {
+		return err
+	}
+	s.wait(1100 * time.Millisecond)
+	edited := obj.DeepCopyObject().(*corev1.Namespace)
+	metav1.SetMetaDataLabel(&edited.ObjectMeta, "x", "1")
+	labeled, err := s.update(ctx, edited, "kubectl-label")
+	if err != nil {
+		return err
+	}
+	for _, m := range labeled.GetManagedFields() {
+		if m.Subresource == "" { // the finalizer of a cluster and its status have managers of their own
+			o.say("%s, later: %t: %s", m.Manager, m.Time.After(obj.GetCreationTimestamp().Time), strings.Join(fieldsOf(m), " "))
+		}
+	}
+	return nil
+}
+
 func entriesOf(obj simapi.Object, times []time.Time) string {
 	var entries []string
 	for _, m := range obj.GetManagedFields() {

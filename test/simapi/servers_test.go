@@ -141,8 +141,15 @@ func (s realServer) rest(resource string) rest.Interface {
 
 func (s realServer) moved(obj simapi.Object) simapi.Object {
 	obj = obj.DeepCopyObject().(simapi.Object)
-	obj.SetNamespace(s.namespace)
+	if !isNamespace(obj) {
+		obj.SetNamespace(s.namespace)
+	}
 	return obj
+}
+
+func isNamespace(obj simapi.Object) bool {
+	_, is := obj.(*corev1.Namespace)
+	return is
 }
 
 func object(obj runtime.Object, err error) (simapi.Object, error) {
@@ -154,13 +161,13 @@ func object(obj runtime.Object, err error) (simapi.Object, error) {
 
 func (s realServer) create(ctx context.Context, obj simapi.Object, manager string) (simapi.Object, error) {
 	resource := simapi.ResourceOf(obj)
-	return object(s.rest(resource).Post().Namespace(s.namespace).Resource(resource).
+	return object(s.rest(resource).Post().NamespaceIfScoped(s.namespace, !isNamespace(obj)).Resource(resource).
 		VersionedParams(&metav1.CreateOptions{FieldManager: manager}, scheme.ParameterCodec).Body(s.moved(obj)).Do(ctx).Get())
 }
 
 func (s realServer) update(ctx context.Context, obj simapi.Object, manager string) (simapi.Object, error) {
 	resource := simapi.ResourceOf(obj)
-	return object(s.rest(resource).Put().Namespace(s.namespace).Resource(resource).Name(obj.GetName()).
+	return object(s.rest(resource).Put().NamespaceIfScoped(s.namespace, !isNamespace(obj)).Resource(resource).Name(obj.GetName()).
 		VersionedParams(&metav1.UpdateOptions{FieldManager: manager}, scheme.ParameterCodec).Body(s.moved(obj)).Do(ctx).Get())
 }
 

@@ -5,6 +5,18 @@ func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
 	return []mutation{
 		{
+			what: "labels: a source that is created again is as old as its labels",
+			file: rules,
+			from: "case version > c.Seen.Created:", to: "case version != 0:",
+			in: core, tests: "^TestASourceThatGetsTheLabels$",
+		},
+		{
+			what: "labels: the ledger of a reload that waits shows an earlier selection",
+			file: "internal/reload/deferred.go",
+			from: "} else if next.Selecting != f.selecting() {", to: "} else if false {",
+			in: core, tests: "^TestAnAnnotationThatIsRemovedWhileItsReloadWaits$",
+		},
+		{
 			what: "labels: labels show when data of an unknown version was written",
 			file: "internal/reload/compare.go",
 			from: "made.Seen.Created >= c.Seen.latest()", to: "made.Seen.Created >= c.Seen.Content",

@@ -29,6 +29,9 @@ func (b *block) first() string {
 	return strings.TrimSpace(line)
 }
 
+// builds reports whether its commands need the code.
+func (b *block) builds() bool { return strings.Contains("\n"+b.text, "\nmake ") }
+
 // pages are all that users read, by their paths from the root.
 func pages() ([]string, error) {
 	found := []string{"README.md", "charts/reroll/README.md"}

@@ -24,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,10 +91,17 @@ func TestEveryBlockIsTried(t *testing.T) {
 	}
 	folder := t.TempDir()
 	binary := sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })
+	caches, err := goCaches(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for page, blocks := range byPage {
 		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			r := newReader(t, clients, binary)
+			r.copyRepository(slices.ContainsFunc(blocks, (*block).builds))
+			r.run("mkdir -p bin && ln -s \"$HOME/.local/bin/helm\" bin/helm")
+			r.caches = caches
 			for _, b := range blocks {
 				r.try(b)
 			}
@@ -111,6 +119,8 @@ type reader struct {
 	clone  string
 	folder string // that it is in
 	binary string
+	// caches are the variables for those of Go, of which everybody has only one of each.
+	caches []string
 	own    *harness.Pods
 }
 
@@ -128,8 +138,6 @@ func newReader(t *testing.T, clients cluster.Clients, binary func() (string, err
 	r.must(err)
 	r.must(os.WriteFile(filepath.Join(r.home, "kubeconfig"), kubeconfig, 0o600))
 	r.programs(clients)
-	r.copyRepository()
-	r.run("mkdir -p bin && ln -s \"$HOME/.local/bin/helm\" bin/helm")
 	return r
 }
 
@@ -142,11 +150,32 @@ func (r *reader) programs(clients cluster.Clients) {
 	}
 }
 
+// goCaches returns the variables for Go's caches, which are otherwise found by the home.
+func goCaches(ctx context.Context) ([]string, error) {
+	names := []string{"GOCACHE", "GOMODCACHE"}
+	out, err := exec.CommandContext(ctx, "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	values := strings.Fields(string(out))
+	if len(values) != len(names) {
+		return nil, fmt.Errorf("go env says %q", out)
+	}
+	for i := range names {
+		values[i] = names[i] + "=" + values[i]
+	}
+	return values, nil
+}
+
 // copyRepository takes what a commit would hold, so that no command of a page writes where the
-// tests stand.
-func (r *reader) copyRepository() {
+// tests stand. It takes code only for who builds it: that is most of the files.
+func (r *reader) copyRepository(code bool) {
 	r.Helper()
-	cmd := exec.CommandContext(r.ctx, "bash", "-euo", "pipefail", "-c", `git ls-files -coz --exclude-standard | tar --create --null --files-from=- | tar --extract --directory="$0"`, r.clone)
+	files := []string{":/"}
+	if !code {
+		files = append(files, ":!*.go", ":!/internal", ":!/bench", ":!/tools", ":!/test/cluster", ":!/test/scenarios")
+	}
+	cmd := exec.CommandContext(r.ctx, "bash", append([]string{"-euo", "pipefail", "-c", `git ls-files -coz --exclude-standard -- "$@" | tar --create --null --files-from=- | tar --extract --directory="$0"`, r.clone}, files...)...)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -309,7 +309,7 @@ func TestWhateverComesWavesHold(t *testing.T) {
 		starts += w.started
 	}
 	if starts < 2_500 || stops < 2 || soaked < 1000 {
-		t.Errorf("%d starts, %d stops and %d that soak: this shows little", starts, stops, soaked)
+		t.Errorf("REROLL_BASE=%d draws %d starts, %d stops and %d that soak: this shows little", base, starts, stops, soaked)
 	}
 }
 

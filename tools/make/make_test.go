@@ -4,6 +4,7 @@ package make
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,41 +129,49 @@ func TestOnlyTheCommandLineSaysWhatToUse(t *testing.T) {
 }
 
 func TestOnlyWhatChangedIsLintedBeforeACommit(t *testing.T) {
-	script, err := filepath.Abs("changed.sh")
+	script, err := filepath.Abs("lint.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	since := time.Now()
 	for name, test := range map[string]struct {
 		changed, removed string
+		args             []string
 		want             string
 	}{
-		"nothing":                      {"", "", ""},
-		"a file":                       {"a/b/b_test.go", "", "./a/b\n"},
-		"what is no code":              {"a/notes.txt", "", ""},
-		"a file that was removed":      {"", "a/a.go", "./a\n"},
-		"another version of a package": {"go.mod", "", "./...\n"},
-		"another module":               {"other/c.go", "", ""},
-		"no run yet":                   {"", "linted", "./...\n"},
+		"nothing":                      {"", "", []string{"changed"}, ""},
+		"a file":                       {"a/b/b_test.go", "", []string{"changed"}, "./a/b"},
+		"two packages":                 {"a/z.go", "a/b/b_test.go", []string{"changed"}, "./a ./a/b"},
+		"what is no code":              {"a/notes.txt", "", []string{"changed"}, ""},
+		"a file that was removed":      {"", "a/a.go", []string{"changed"}, "./a"},
+		"another version of a package": {"go.mod", "", []string{"changed"}, "./..."},
+		"another linter":               {"bin/golangci-lint", "", []string{"changed"}, "./..."},
+		"another module":               {"other/c.go", "", []string{"changed"}, ""},
+		"no run yet":                   {"", "bin/linted", []string{"changed"}, "./..."},
+		"all are to be linted":         {"a/a.go", "", nil, "./..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			module := t.TempDir()
-			for file, content := range map[string]string{
-				"go.mod": "module example\n\ngo 1.26\n", "linted": "",
-				"a/a.go": "package a\n", "a/z.go": "package a\n", "a/notes.txt": "", "a/b/b_test.go": "package b\n",
-				"other/go.mod": "module other\n\ngo 1.26\n", "other/c.go": "package c\n",
+			before := time.Now().Add(-time.Hour)
+			for _, file := range []struct{ path, content string }{
+				{"go.mod", "module example\n\ngo 1.26\n"}, {"go.sum", ""}, {".golangci.yml", ""},
+				{"bin/golangci-lint", "#!/bin/sh\necho \"$*\" >> said\n[ ! -e refuses ]\n"}, {"bin/linted", ""},
+				{"a/a.go", "package a\n"}, {"a/z.go", "package a\n"}, {"a/notes.txt", ""}, {"a/b/b_test.go", "package b\n"}, {"a/b/c.go", "package b\n"},
+				{"other/go.mod", "module other\n\ngo 1.26\n"}, {"other/c.go", "package c\n"},
 			} {
-				path := filepath.Join(module, file)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+				path := filepath.Join(module, file.path)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(file.content), 0o755)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for path, later := range map[string]time.Duration{".": -1, "go.mod": -1, "a": -1, "a/a.go": -1, "a/z.go": -1, "a/notes.txt": -1, "a/b": -1, "a/b/b_test.go": -1, "other/c.go": -1, "linted": 0, test.changed: 1} {
-				at := since.Add(later * time.Minute)
-				if path == "" {
-					continue
-				}
-				if err := os.Chtimes(filepath.Join(module, path), at, at); err != nil {
+			err := filepath.WalkDir(module, func(path string, _ fs.DirEntry, err error) error {
+				return errors.Join(err, os.Chtimes(path, before, before))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			later := before.Add(time.Minute)
+			if test.changed != "" {
+				if err := os.Chtimes(filepath.Join(module, test.changed), later, later); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -171,10 +180,35 @@ func TestOnlyWhatChangedIsLintedBeforeACommit(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			cmd := exec.CommandContext(t.Context(), script, "linted", "go", "go.mod")
-			cmd.Dir, cmd.Env = module, append(os.Environ(), "PWD="+module)
-			if got, err := cmd.CombinedOutput(); err != nil || string(got) != test.want {
-				t.Errorf("%v; got %q, want %q", err, got, test.want)
+			lint := func() error {
+				cmd := exec.CommandContext(t.Context(), script, test.args...)
+				cmd.Dir, cmd.Env = module, append(os.Environ(), "PWD="+module)
+				return cmd.Run()
+			}
+			// What something was found in is linted again, and what nothing was found in is not.
+			refuses := filepath.Join(module, "refuses")
+			if err := os.WriteFile(refuses, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := lint(); (err == nil) != (test.want == "") {
+				t.Errorf("it has found something, and: %v", err)
+			}
+			if err := errors.Join(os.Remove(refuses), lint(), lint()); err != nil {
+				t.Error(err)
+			}
+			calls := 2
+			switch {
+			case test.args == nil:
+				calls = 3
+			case test.want == "":
+				calls = 0
+			}
+			want := strings.Repeat("run --allow-parallel-runners "+test.want+"\n", calls)
+			if said, _ := os.ReadFile(filepath.Join(module, "said")); string(said) != want {
+				t.Errorf("was called as\n%s, want\n%s", said, want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(module, "bin", "linting*")); len(left) > 0 {
+				t.Errorf("it has left %s", left)
 			}
 		})
 	}

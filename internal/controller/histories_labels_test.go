@@ -167,7 +167,11 @@ func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, v
 // noteLabel records, at our ledger without a former source, that the controller has yet to be shown that
 // the source had lost its label before.
 func (w *workloadTruth) noteLabel(src simapi.Source, l *look) {
-	if m := w.moved(src); l.known[src] < m.unlabeled && m.unlabeled < w.ended[src].version {
+	m := w.moved(src)
+	switch {
+	case l.known[src] >= m.unlabeled:
+		m.late = 0
+	case m.unlabeled < w.ended[src].version:
 		m.late = m.unlabeled
 	}
 }

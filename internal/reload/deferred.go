@@ -22,10 +22,10 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	next := base.ledger
 	next.Entries, next.Aggregates = maps.Clone(next.Entries), maps.Clone(next.Aggregates)
 	if base.err != nil {
-		next.UID, next.Instance, next.OnDelete = f.Workload.UID, f.Instance, f.OnDelete
+		next.UID, next.Instance, next.OnDelete, next.Selecting = f.Workload.UID, f.Instance, f.OnDelete, f.selecting()
 		next.Entries = map[source.LocalKey]digest.Digest{}
 	} else if next.Selecting != f.selecting() {
-		f.reselect(&next)
+		f.reselect(&next, d.Changes)
 	}
 	for i := range d.Changes {
 		c := &d.Changes[i]
@@ -44,15 +44,15 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	if note {
 		next.Noted = noteOf(d.Changes)
 	}
-	needed := base.restore || next.Noted != base.ledger.Noted || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
+	needed := base.restore || next.Noted != base.ledger.Noted || next.Selecting != base.ledger.Selecting || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
 }
 
 // reselect records what selects the sources now, without the entries of sources that are no longer
-// selected. Otherwise the entry of a source that only another annotation selects would look like that
-// of a source which lost its labels, once the annotation is removed.
-func (f *Facts) reselect(next *ledger.Ledger) {
+// selected. An entry of these would later look like that of a source which lost its labels. A deletion
+// that is none of the changes is noted: with another selection, it was no change.
+func (f *Facts) reselect(next *ledger.Ledger, changes []Concern) {
 	for _, key := range f.Spared {
 		delete(next.Entries, key)
 	}
@@ -60,6 +60,13 @@ func (f *Facts) reselect(next *ledger.Ledger) {
 		return !sum.IsZero() && f.isAbsent(key) && !f.mayUse(key, next)
 	})
 	next.Selecting = f.selecting()
+	if !f.OnDelete {
+		return
+	}
+	next.Gone = f.absent(*next)
+	for i := range changes {
+		delete(next.Gone, changes[i].Source.Key.Local())
+	}
 }
 
 // timeless is the data time of a ledger which shows that a change has no time, although Pods from before

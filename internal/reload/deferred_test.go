@@ -123,25 +123,63 @@ func TestALostKeyForgetsNoReloadThatWaits(t *testing.T) {
 	}
 }
 
-// An annotation is added, and a reload waits. The ledger has the sources that may count by now.
+// An annotation is removed, and a reload waits. The ledger has the sources that may count by now. Whether
+// a source that was deleted unseen had the labels is unknown, so that its deletion is no change, ever.
 func TestALedgerOfAReloadThatWaitsShowsWhatSelectsItsSources(t *testing.T) {
 	key := func(name string) source.LocalKey { return source.LocalKey{Kind: source.ConfigMap, Name: name} }
-	s := web().with(selects)
+	s := web().with(onDelete).annotated(map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"})
 	s.ledger(func(l *ledger.Ledger) {
 		selecting(s)(l)
-		l.Entries[key("unselected")], l.Entries[key("missing")], l.Entries[key("waits")] = digestOf("x"), digestOf("x"), digest.Digest{}
+		l.OnDelete = true
+		for _, name := range []string{"unselected", "missing", "mounted"} {
+			l.Entries[key(name)] = digestOf("x")
+		}
+		l.Entries[key("waits")] = digest.Digest{}
 	})
-	s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}).refersTo(cmKey)
-	s.annotated(map[string]string{annotations.Sources: selector, annotations.DefaultNames().Auto: "true"})
+	s.with(selects).selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}).refersTo(key("mounted"))
 	s.f.Spared = []source.LocalKey{key("unselected")}
+	for _, decision := range []string{"first", "second"} {
+		d := Decide(s.f)
+		if d.Action != Reload || len(d.Changes) != 1 {
+			t.Fatalf("the %s: %s for %v", decision, d.Action, d.Changes)
+		}
+		held, needed := s.f.Defer(&d, false)
+		if needed != (decision == "first") || held.Ledger.Selecting != s.f.Workload.Selecting(false) {
+			t.Fatalf("the %s: its ledger, which is needed: %t, is %s", decision, needed, held.Ledger)
+		}
+		for name, want := range map[string][2]bool{cmKey.Name: {true, false}, "waits": {true, true}, "mounted": {true, true}, "unselected": {}, "missing": {}} {
+			_, stays := held.Ledger.Entries[key(name)]
+			if _, gone := held.Ledger.Gone[key(name)]; [2]bool{stays, gone} != want {
+				t.Errorf("the %s: %s has an entry: %t, and is gone: %t, want %t", decision, name, stays, gone, want)
+			}
+		}
+		s.f.Workload.LedgerText = held.Ledger.String()
+	}
+}
+
+// The selector of a workload has other words, and nothing else changed since its reload waits.
+func TestALedgerOfAReloadThatWaitsIsWrittenAgainForAnotherSelection(t *testing.T) {
+	s := web().with(selects)
+	s.ledger(func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} })
+	s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120})
 	d := Decide(s.f)
 	held, needed := s.f.Defer(&d, false)
 	if d.Action != Reload || !needed || held.Ledger.Selecting != s.f.Workload.Selecting(false) {
-		t.Fatalf("decided to %s, and the ledger of then, which is needed: %t, is %s", d.Action, needed, held.Ledger)
+		t.Errorf("%s, and its ledger, which is needed: %t, is %s", d.Action, needed, held.Ledger)
 	}
-	for name, want := range map[string]bool{cmKey.Name: true, "waits": true, "unselected": false, "missing": false} {
-		if _, stays := held.Ledger.Entries[key(name)]; stays != want {
-			t.Errorf("an entry of %s: %t, want %t", name, stays, want)
-		}
+}
+
+// The first reload of a workload waits for an edit, and the source is deleted while no controller runs.
+func TestADeletionIsNotLostWhileTheFirstReloadWaits(t *testing.T) {
+	s := web().with(onDelete).with(selects)
+	s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120}).pods(1, 60)
+	d := Decide(s.f)
+	held, needed := s.f.Defer(&d, false)
+	if d.Action != Reload || !needed {
+		t.Fatalf("%s (%s), and its ledger is needed: %t", d.Action, d.Why, needed)
+	}
+	s.f.Workload.LedgerText, s.f.Concerns, s.f.Seen = held.Ledger.String(), nil, WorkloadSeen{Since: 200}
+	if d = Decide(s.f); d.Action != Reload || len(d.Changes) != 1 || !d.Changes[0].Deleted {
+		t.Errorf("%s (%s) for %v", d.Action, d.Why, d.Changes)
 	}
 }

@@ -17,6 +17,18 @@ func byLabels() []mutation {
 			in: core, tests: "^TestAnAnnotationThatIsRemovedWhileItsReloadWaits$",
 		},
 		{
+			what: "labels: the first ledger of a reload that waits does not show the selection",
+			file: "internal/reload/deferred.go",
+			from: "f.Workload.UID, f.Instance, f.OnDelete, f.selecting()\n", to: "f.Workload.UID, f.Instance, f.OnDelete, next.Selecting\n",
+			in: core, tests: "^TestADeletionIsNotLostWhileTheFirstReloadWaits$",
+		},
+		{
+			what: "labels: a deletion for another selection is decided again while a reload waits",
+			file: "internal/reload/deferred.go",
+			from: "next.Gone = f.absent(*next)", to: "_ = f.absent(*next)",
+			in: core, tests: "^TestALedgerOfAReloadThatWaitsShowsWhatSelectsItsSources$",
+		},
+		{
 			what: "labels: labels show when data of an unknown version was written",
 			file: "internal/reload/compare.go",
 			from: "made.Seen.Created >= c.Seen.latest()", to: "made.Seen.Created >= c.Seen.Content",

@@ -1,4 +1,4 @@
-// Package edges runs the controller where sizes, numbers and moments are unusual: a thousand
+// Package edges runs the controller where sizes, numbers and moments are unusual: hundreds of
 // workloads, a source as large as they come, a namespace on its way out.
 package edges
 

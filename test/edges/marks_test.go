@@ -40,7 +40,7 @@ func (p *place) serverTime(ctx context.Context) (time.Time, error) {
 
 func TestStaleMarksOfReloaderWhosePodsAreYounger(t *testing.T) {
 	p := install(t)
-	const workloads = 300
+	const workloads = 100
 	name := func(i int) string { return fmt.Sprintf("app-%d", i) }
 
 	// Content from before the installation counts for nothing, so that comes first.

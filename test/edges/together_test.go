@@ -214,9 +214,9 @@ func (p *place) awaitFresh(s *starts, workloads int, release string) {
 	}))
 }
 
-func TestThreeHundredReleasedInOneGo(t *testing.T) {
+func TestAHundredReleasedInOneGo(t *testing.T) {
 	p := install(t)
-	const workloads = 300
+	const workloads = 100
 	p.start("--adopt-rate=1000")
 	seen := p.watchStarts()
 
@@ -281,7 +281,7 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 
 func TestAdoptionDelaysNoLiveChange(t *testing.T) {
 	p := install(t)
-	const workloads = 300
+	const workloads = 100
 	p.makeConfigMap("app", map[string]string{"colour": "green"})
 	p.makeDeployments(workloads, func(i int) *appsv1.Deployment { return optedIn(fmt.Sprintf("app-%d", i), "app") })
 	p.must(p.ns.Apply(p.ctx, shopManifest))

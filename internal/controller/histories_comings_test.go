@@ -100,6 +100,9 @@ func (w *workloadTruth) miss(l *look) {
 
 // note records which sources existed when we wrote to a workload.
 func (o *oracle) note(w *workloadTruth, l *look) {
+	if len(w.wrote) == 0 && l.keys == o.h.keys {
+		clear(w.unreadable) // its first ledger has no entry that was made with a lost key
+	}
 	for src := range w.ended {
 		if _, covered := w.covered[src]; !covered && l.known[src] > 0 && o.coverEndUnseen(w, src, l) {
 			w.noteEntry(src, l.known[src])

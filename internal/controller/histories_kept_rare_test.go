@@ -183,5 +183,20 @@ func keptRareHistories() map[string]keptHistory {
 			s.shown()
 			s.users.makeAgain(settings)
 		}},
+		"the digest key is lost before the first ledger, which shows the data of a deleted Secret, and the Secret is made again as it was": {draws{onCreate: true}, func(s script) {
+			s.elapse(2 * longestSettle)
+			s.edit(token, "kubectl-edit") // Pods have earlier data
+			s.elapse(2 * longestSettle)
+			s.start()
+			s.shown()
+			s.stop()
+			s.keyMade = time.Time{}
+			s.start()
+			s.shown()
+			s.users.deleteSource(token)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(token)
+		}},
 	}
 }

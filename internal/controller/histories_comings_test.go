@@ -99,7 +99,15 @@ func (w *workloadTruth) miss(l *look) {
 }
 
 // note records which sources existed when we wrote to a workload.
-func (w *workloadTruth) note(l *look) {
+func (o *oracle) note(w *workloadTruth, l *look) {
+	if len(w.wrote) == 0 && l.keys == o.h.keys {
+		clear(w.unreadable) // its first ledger has no entry that was made with a lost key
+	}
+	for src := range w.ended {
+		if _, covered := w.covered[src]; !covered && l.known[src] > 0 && o.coverEndUnseen(w, src, l) {
+			w.noteEntry(src, l.known[src])
+		}
+	}
 	for src, since := range w.covered {
 		version, known := l.known[src]
 		if w.began[src].by == byStart {
@@ -107,10 +115,7 @@ func (w *workloadTruth) note(l *look) {
 		}
 		switch {
 		case known:
-			if !w.named[src] {
-				w.unnamed[src] = version
-			}
-			w.named[src] = true
+			w.noteEntry(src, version)
 		case l.onDelete && l.departed[src] == 0 && 0 < w.moved(src).doubtful && w.moved(src).doubtful <= l.gone[src]:
 			w.named[src] = false // nothing shows that it was selected when it was deleted unseen
 			delete(w.adopted, src)
@@ -122,6 +127,30 @@ func (w *workloadTruth) note(l *look) {
 		case l.departed[src] > since && w.lastRolled() < l.departed[src]:
 			w.named[src] = true // its Pods may have it, so that only other data counts
 		}
+	}
+}
+
+// noteEntry records that a ledger of ours has an entry of a source, of which the controller had been
+// shown a version.
+func (w *workloadTruth) noteEntry(src simapi.Source, version uint64) {
+	if !w.named[src] {
+		w.unnamed[src] = version
+	}
+	w.named[src] = true
+}
+
+// coverEndUnseen reports whether the controller had yet to be shown, when it decided, that a workload
+// no longer covers a source. Its ledger has an entry of the source then.
+func (o *oracle) coverEndUnseen(w *workloadTruth, src simapi.Source, l *look) bool {
+	switch ended := w.ended[src]; ended.by {
+	case bySource:
+		return l.known[src] < ended.version
+	case byNamespace:
+		return l.known[shop] < ended.version || l.known[src] < o.sources[src].said
+	case byStart:
+		return l.life != o.h.life
+	default:
+		return false // each write of ours has the version of the workload
 	}
 }
 

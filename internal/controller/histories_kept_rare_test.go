@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -158,6 +160,43 @@ func keptRareHistories() map[string]keptHistory {
 			s.start()
 			s.shown()
 			s.touch(settings, "helm")
+		}},
+		"the first ledger comes before the controller has seen that its namespace is not selected, and later a source is deleted and made again as it was": {draws{inNamespace: true, onCreate: true}, func(s script) {
+			if s.oracle.unselected {
+				s.users.selectNamespace()
+			}
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit") // Pods have earlier data
+			s.elapse(2 * longestSettle)
+			s.start()
+			s.shown()
+			s.users.selectNamespace()
+			s.elapse(longestSettle)
+			for s.lookAtAll() { // some wait for --adopt-rate
+				s.elapse(time.Second)
+			}
+			s.shown()
+			s.users.selectNamespace()
+			s.shown()
+			s.elapse(2 * longestSettle)
+			s.users.deleteSource(settings)
+			s.shown()
+			s.users.makeAgain(settings)
+		}},
+		"the digest key is lost before the first ledger, which shows the data of a deleted Secret, and the Secret is made again as it was": {draws{onCreate: true}, func(s script) {
+			s.elapse(2 * longestSettle)
+			s.edit(token, "kubectl-edit") // Pods have earlier data
+			s.elapse(2 * longestSettle)
+			s.start()
+			s.shown()
+			s.stop()
+			s.keyMade = time.Time{}
+			s.start()
+			s.shown()
+			s.users.deleteSource(token)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(token)
 		}},
 	}
 }

@@ -177,7 +177,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", true
 		}
 		if _, covered := w.covered[src]; !covered {
-			if ended, was := w.ended[src]; was && (ended.by == bySource && l.known[src] < ended.version || ended.by == byNamespace && (l.known[shop] < ended.version || l.known[src] < o.sources[src].said) || ended.by == byStart && l.life != o.h.life) {
+			if _, was := w.ended[src]; was && o.coverEndUnseen(w, src, l) {
 				return "", o.excused(sentBefore)
 			}
 			if o.mayHaveMatched(src, l) || o.mayHaveBeenSelected(w, src, l) {

@@ -321,7 +321,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		}
 	}
 	o.carryClasses(w, l, rolled)
-	w.note(l)
+	o.note(w, l)
 	o.noteShown(w, l, e.Old)
 	for src := range w.ended {
 		if _, covered := w.covered[src]; !covered {

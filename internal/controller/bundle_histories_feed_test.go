@@ -73,10 +73,13 @@ func (h *bundleHistory) gap(what string) {
 	h.gaps = true
 }
 
-// noteUnseen is for the begin of a gap. What changed again before its event arrived is never seen.
+// noteUnseen is for the begin of a gap. What changed again before its event arrived is never seen, and
+// neither is a deletion: the snapshot after the gap does not show it.
 func (h *bundleHistory) noteUnseen() {
 	for src, all := range h.held {
-		h.unseen[src] = h.unseen[src] || slices.ContainsFunc(all[:len(all)-1], func(of held) bool { return of.exists && of.since > h.shown })
+		last := all[len(all)-1]
+		h.unseen[src] = h.unseen[src] || !last.exists && last.since > h.shown ||
+			slices.ContainsFunc(all[:len(all)-1], func(of held) bool { return of.exists && of.since > h.shown })
 	}
 }
 

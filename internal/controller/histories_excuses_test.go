@@ -249,17 +249,32 @@ func (o *oracle) excused(e excuse) bool {
 	return true
 }
 
-// mostOf returns the bound for a number of histories. A small number varies more by chance.
-func mostOf(perThousand float64, histories uint64) int {
+// squaresOf is the name under which the squares of a count are added up.
+func squaresOf(name string) string { return "squares of " + name }
+
+// addCounts adds what one history counted, and the squares of its uses of excuses.
+func addCounts(all, of map[string]int) {
+	for name, n := range of {
+		if all[name] += n; strings.HasPrefix(name, "excuse") {
+			all[squaresOf(name)] += n * n
+		}
+	}
+}
+
+// mostOf returns the bound for a number of histories, with the squares of what each of them counted. One
+// history may use an excuse dozens of times, and most do not use it, so the number varies more by chance
+// than that of independent events. The squares show how much: few histories prove nothing.
+func mostOf(perThousand float64, histories uint64, squares int) int {
 	expected := perThousand * float64(histories) / 1000
-	return int(math.Ceil(expected + 5*math.Sqrt(expected) + 5))
+	return int(math.Ceil(expected + 5*math.Sqrt(float64(squares))))
 }
 
 // checkExcuses fails if an excuse was used too often.
 func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
 	t.Helper()
 	for _, b := range bounds() {
-		if used, most := counts["excuse: "+string(b.excuse)], mostOf(b.most, histories); used > most {
+		name := "excuse: " + string(b.excuse)
+		if used, most := counts[name], mostOf(b.most, histories, counts[squaresOf(name)]); used > most {
 			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, b.excuse, most, histories)
 		}
 	}
@@ -269,9 +284,10 @@ func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
 func excuseLine(histories uint64, counts map[string]int, bounds map[excuse]float64) string {
 	var cells []string
 	for _, e := range excuses() {
-		used, most := counts["excuse: "+string(e)], 0
+		name := "excuse: " + string(e)
+		used, most := counts[name], 0
 		if perThousand, ok := bounds[e]; ok {
-			most = mostOf(perThousand, histories)
+			most = mostOf(perThousand, histories, counts[squaresOf(name)])
 		}
 		if used > 0 {
 			cells = append(cells, fmt.Sprintf("%s %d (of %d)", e, used, most))

@@ -147,9 +147,7 @@ func runHistories(base, count uint64, draw func(seed uint64, steps int) *history
 				h := draw(base+seed, allSteps)
 				err := h.run()
 				mu.Lock()
-				for name, n := range h.counts {
-					counts[name] += n
-				}
+				addCounts(counts, h.counts)
 				if err != nil {
 					failed = append(failed, failure{seed: base + seed, err: err})
 				}

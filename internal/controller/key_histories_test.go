@@ -300,18 +300,18 @@ func (h *keyHistory) run() {
 }
 
 func TestHistoriesOfKeys(t *testing.T) {
-	reloads, doubts, pardons := 0, 0, 0
+	reloads, doubts, pardons, squares := 0, 0, 0, 0
 	base, count := drawSmall(t, func(seed uint64) *smallHistory {
 		h := newKeyHistory(t, seed)
 		h.run()
-		reloads, doubts, pardons = reloads+h.reloads, doubts+h.doubts, pardons+h.pardons
+		reloads, doubts, pardons, squares = reloads+h.reloads, doubts+h.doubts, pardons+h.pardons, squares+h.pardons*h.pardons
 		return h.smallHistory
 	})
 	t.Logf("%d histories from REROLL_BASE=%d: %d reloads, %d of them in doubt, %d values pardoned", count, base, reloads, doubts, pardons)
 	if reloads < int(count) || doubts*4 > reloads {
 		t.Errorf("%d of %d reloads in %d histories were in doubt: that proves too little", doubts, reloads, count)
 	}
-	if most := mostOf(1, count); pardons > most {
+	if most := mostOf(1, count, squares); pardons > most {
 		t.Errorf("the oracle pardoned %d values, must be %d at most in %d histories", pardons, most, count)
 	}
 }

@@ -79,7 +79,7 @@ type WorkloadSeen struct {
 	// compared it. Sources of later versions did not exist then.
 	ComparedAt uint64
 	// Policy is the version in which its annotations began to select the current sources. Earlier
-	// is the policy at the last comparison, nil without one or if it is unknown.
+	// is the policy before Widened, nil if that is unknown.
 	Policy  uint64
 	Earlier *policy.Policy
 	// Adopted is the version since which its annotations select all sources in its first ledger, 0
@@ -109,6 +109,18 @@ func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 		w.Widened = w.Widened[1:]
 	}
 	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before})
+}
+
+// ForgetPolicies forgets the earlier policies, because the workload was compared with its sources. The
+// watch of a source may lag behind that of the workload, so a ledger may lack the source nevertheless.
+// Then the latest of these policies shows whether the source concerned the workload before.
+func (w *WorkloadSeen) ForgetPolicies(hasLedger bool) {
+	if !hasLedger || len(w.Widened) == 0 {
+		w.Earlier, w.Widened = nil, nil
+		return
+	}
+	latest := w.Widened[len(w.Widened)-1]
+	w.Earlier, w.Widened = &latest.Before, []Widening{latest}
 }
 
 // Widening is a version since which annotations select more sources, with the earlier policy.

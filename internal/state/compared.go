@@ -57,7 +57,8 @@ func (s *State) Compared(f *reload.Facts) {
 		return
 	}
 	known.compare(s, versions)
-	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
+	known.seen.ComparedAt = f.Version
+	known.seen.ForgetPolicies(f.Workload.LedgerText != "" || f.Remembered != "")
 	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
 		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && lacks, marks

@@ -150,6 +150,53 @@ func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 	if f, _ := s.Facts(web(0, "").Key); f.Seen.Widened != nil || f.Seen.Policy != 41 {
 		t.Errorf("compared, and widened in %v", f.Seen.Widened)
 	}
+	s.PutWorkload(web(42, "a,b"), live)
+	s.PutWorkload(web(43, "a,b,c"), live)
+	w := web(0, "")
+	s.Remember(&w, "ours")
+	f, _ = s.Facts(w.Key)
+	s.Compared(&f)
+	if f, _ := s.Facts(w.Key); len(f.Seen.Widened) != 1 || f.Seen.Widened[0].Version != 43 || f.Seen.Earlier == nil {
+		t.Errorf("compared with a ledger, and widened in %v", f.Seen.Widened)
+	}
+}
+
+// The watch of a source may lag behind that of the workload, whose ledger then drops the source.
+func TestASourceThatALedgerDroppedBecauseItsWatchLagged(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before []string // the annotations before it searches
+		want   reload.Action
+	}{
+		"it concerned the workload before": {[]string{auto, "true"}, reload.Reload},
+		"it did not":                       {[]string{byName, "other"}, reload.Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutSource(configMap("cm", "one", 1), inASnap)
+			s.PutSource(configMap("other", "one", 2), inASnap)
+			s.PutWorkload(deployment("web", "cm", 3, tc.before...), inASnap)
+			compare := func(version int) string {
+				f, _ := s.Facts(deployment("web", "", 0).Key)
+				w := f.Workload
+				if d := reload.Decide(f); d.Action == reload.Record {
+					w.ResourceVersion, w.LedgerText = strconv.Itoa(version), d.Ledger.String()
+					s.PutWritten(w, &d.Ledger, w.LedgerText)
+				}
+				s.Compared(&f)
+				return w.LedgerText
+			}
+			text := compare(4)
+			s.PutWorkload(deployment("web", "cm", 7, search, "true", annotations.Ledger, text), live)
+			compare(8)
+			// That it matches, and its edit, come before the search, and arrive after it.
+			s.PutSource(says(configMap("cm", "one", 5), source.Annotations{Match: true}), live)
+			s.PutSource(says(configMap("cm", "two", 6), source.Annotations{Match: true}), live)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
+			if d := reload.Decide(f); d.Action != tc.want {
+				t.Errorf("got %v: %s", d.Action, d.Why)
+			}
+		})
+	}
 }
 
 // The watch of a source may lag behind that of the workload, which has a ledger for other sources.

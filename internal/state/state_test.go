@@ -56,6 +56,7 @@ func deployment(name, refersTo string, version int, ann ...string) workload.Work
 const (
 	auto    = "reloader.stakater.com/auto"
 	byName  = "configmap.reloader.stakater.com/reload"
+	search  = "reloader.stakater.com/search"
 	live    = true
 	inASnap = false
 )

@@ -278,7 +278,7 @@ func mutations() []mutation {
 		{
 			what: "what was known when a workload was compared is not noted",
 			file: "internal/state/compared.go",
-			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	known.seen.ForgetRecounts", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	known.seen.ForgetRecounts",
+			from: "	known.seen.ComparedAt = f.Version\n	known.seen.ForgetPolicies", to: "	known.seen.ForgetPolicies",
 			in: controller, tests: "AboutASecond",
 		},
 		{

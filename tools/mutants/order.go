@@ -125,6 +125,18 @@ func orders() []mutation {
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{
+			what: "order: a comparison proves that no source concerned the workload before its annotations changed",
+			file: "internal/reload/evidence.go",
+			from: "if !hasLedger || len(w.Widened) == 0 {", to: "if true {",
+			in: known, tests: "^TestASourceThatALedgerDroppedBecauseItsWatchLagged$",
+		},
+		{
+			what: "order: without a ledger, the policy before the latest one is kept",
+			file: "internal/reload/evidence.go",
+			from: "if !hasLedger || len(w.Widened) == 0 {", to: "if len(w.Widened) == 0 {",
+			in: known, tests: "^TestHowAWorkloadCameToAskForMore$",
+		},
+		{
 			what: "order: the ledger of a reload lacks its marks",
 			file: "internal/controller/apply.go",
 			from: "c.mark(facts, &d) //", to: "c.mark(facts, new(d)) //",

@@ -17,7 +17,7 @@ func TestTheBoundOfAnExcuse(t *testing.T) {
 		"some rare ones":                                {1, 10_000, slices.Repeat([]int{1}, 30), false},
 		"rare ones become frequent":                     {1, 10_000, slices.Repeat([]int{1}, 60), true},
 		"every history uses a rare one":                 {1, 100, slices.Repeat([]int{1}, 100), true},
-		"a few use a rare one, a dozen times each":      {1, 10_000, slices.Repeat([]int{12}, 20), false},
+		"a few use a rare one, a dozen times each":      {1, 10_000, slices.Repeat([]int{12}, 20), true},
 		"many use it a dozen times each":                {51, 10_000, slices.Repeat([]int{12}, 120), true},
 		"a frequent one becomes half as frequent again": {4656, 1000, slices.Repeat([]int{7}, 1000), true},
 	} {
@@ -26,7 +26,8 @@ func TestTheBoundOfAnExcuse(t *testing.T) {
 			for _, uses := range tc.each {
 				addCounts(counts, map[string]int{"excuse: e": uses})
 			}
-			used, most := counts["excuse: e"], mostOf(tc.perThousand, uint64(tc.histories), counts[squaresOf("excuse: e")])
+			used := counts["excuse: e"]
+			most := mostOf(tc.perThousand, uint64(tc.histories), used, counts[squaresOf("excuse: e")])
 			if used > most != tc.exceeds {
 				t.Errorf("%d of %d at most", used, most)
 			}

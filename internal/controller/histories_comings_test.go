@@ -178,14 +178,17 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 	}
 }
 
-// allHave reports whether a rollout for a creation could bring nothing to any Pod.
+// allHave reports whether a rollout for a creation could bring nothing to any Pod. Whatever a Pod reads
+// of a source that its template does not refer to, it reads after its own start.
 func (o *oracle) allHave(w *workloadTruth, src simapi.Source) bool {
 	for _, obj := range o.h.workloads() {
 		if obj.GetUID() != w.uid {
 			continue
 		}
 		for _, pod := range o.h.pods.Of(obj) {
-			if content, _ := o.h.pods.Content(pod); content[src] != o.sources[src].content {
+			content, _ := o.h.pods.Content(pod)
+			had, refers := content[src]
+			if later := pod.CreationTimestamp.After(o.sources[src].created); had != o.sources[src].content && (refers || !later) {
 				return false
 			}
 		}

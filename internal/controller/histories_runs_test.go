@@ -227,7 +227,7 @@ func testKind(t *testing.T, name, kind string, bounds map[excuse]float64) {
 		name := "excuse: " + string(e)
 		used, most := counts[name], 0
 		if perThousand, ok := bounds[e]; ok {
-			most = mostOf(perThousand, count, counts[squaresOf(name)])
+			most = mostOf(perThousand, count, used, counts[squaresOf(name)])
 		}
 		if used > most {
 			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, e, most, count)

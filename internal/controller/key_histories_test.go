@@ -311,7 +311,7 @@ func TestHistoriesOfKeys(t *testing.T) {
 	if reloads < int(count) || doubts*4 > reloads {
 		t.Errorf("%d of %d reloads in %d histories were in doubt: that proves too little", doubts, reloads, count)
 	}
-	if most := mostOf(1, count, squares); pardons > most {
+	if most := mostOf(1, count, pardons, squares); pardons > most {
 		t.Errorf("the oracle pardoned %d values, must be %d at most in %d histories", pardons, most, count)
 	}
 }

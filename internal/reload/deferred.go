@@ -24,7 +24,7 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	if base.err != nil {
 		next.UID, next.Instance, next.OnDelete, next.Selecting = f.Workload.UID, f.Instance, f.OnDelete, f.selecting()
 		next.Entries = map[source.LocalKey]digest.Digest{}
-	} else if next.Selecting != f.selecting() {
+	} else if next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {
 		f.reselect(&next, d.Changes)
 	}
 	for i := range d.Changes {
@@ -44,14 +44,14 @@ func (f *Facts) Defer(d *Decision, note bool) (Decision, bool) {
 	if note {
 		next.Noted = noteOf(d.Changes)
 	}
-	needed := base.restore || next.Noted != base.ledger.Noted || next.Selecting != base.ledger.Selecting || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
+	needed := base.restore || next.Noted != base.ledger.Noted || next.Selecting != base.ledger.Selecting || next.OnDelete != base.ledger.OnDelete || next.DataTime != base.ledger.DataTime || next.Content() != base.ledger.Content()
 	next.Writes++
 	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
 }
 
-// reselect records what selects the sources now, without the entries of sources that are no longer
-// selected. An entry of these would later look like that of a source which lost its labels. A deletion
-// that is none of the changes is noted: with another selection, it was no change.
+// reselect records what selects the sources now, and whether deletions count, without the entries of
+// sources that are no longer selected. An entry of these would later look like that of a source which
+// lost its labels. A deletion that is none of the changes is noted: as it happened, it was no change.
 func (f *Facts) reselect(next *ledger.Ledger, changes []Concern) {
 	for _, key := range f.Spared {
 		delete(next.Entries, key)
@@ -59,11 +59,7 @@ func (f *Facts) reselect(next *ledger.Ledger, changes []Concern) {
 	maps.DeleteFunc(next.Entries, func(key source.LocalKey, sum digest.Digest) bool {
 		return !sum.IsZero() && f.isAbsent(key) && !f.mayUse(key, next)
 	})
-	next.Selecting = f.selecting()
-	if !f.OnDelete {
-		return
-	}
-	next.Gone = f.absent(*next)
+	next.Selecting, next.OnDelete, next.Gone = f.selecting(), f.OnDelete, f.absent(*next)
 	for i := range changes {
 		delete(next.Gone, changes[i].Source.Key.Local())
 	}

@@ -157,15 +157,34 @@ func TestALedgerOfAReloadThatWaitsShowsWhatSelectsItsSources(t *testing.T) {
 	}
 }
 
-// The selector of a workload has other words, and nothing else changed since its reload waits.
+// The selector of a workload has other words, or deletions begin to count, or to count no longer. Nothing
+// else changed since its reload waits.
 func TestALedgerOfAReloadThatWaitsIsWrittenAgainForAnotherSelection(t *testing.T) {
-	s := web().with(selects)
-	s.ledger(func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} })
-	s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120})
-	d := Decide(s.f)
-	held, needed := s.f.Defer(&d, false)
-	if d.Action != Reload || !needed || held.Ledger.Selecting != s.f.Workload.Selecting(false) {
-		t.Errorf("%s, and its ledger, which is needed: %t, is %s", d.Action, needed, held.Ledger)
+	gone := source.LocalKey{Kind: source.ConfigMap, Name: "gone"}
+	for name, when := range map[string]func(*situation) func(*ledger.Ledger){
+		"other words":              func(*situation) func(*ledger.Ledger) { return func(l *ledger.Ledger) { l.OnDelete = true } },
+		"deletions begin to count": selecting,
+		"deletions no longer count": func(s *situation) func(*ledger.Ledger) {
+			s.f.OnDelete = false
+			return func(l *ledger.Ledger) { selecting(s)(l); l.OnDelete = true }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web().with(onDelete).with(selects).refersTo(gone)
+			s.ledger(when(s)).ledgerOf(func(l *ledger.Ledger) {
+				l.Entries[cmKey], l.Entries[gone] = digest.Digest{}, digestOf("x")
+				if l.OnDelete {
+					l.Gone = map[source.LocalKey]struct{}{gone: {}}
+				}
+			})
+			s.selected("two", 120, SourceSeen{Content: 120, Edited: true, Annotations: 1, Version: 120})
+			d := Decide(s.f)
+			held, needed := s.f.Defer(&d, false)
+			_, noted := held.Ledger.Gone[gone]
+			if d.Action != Reload || !needed || held.Ledger.Selecting != s.f.Workload.Selecting(false) || held.Ledger.OnDelete != s.f.OnDelete || noted != s.f.OnDelete {
+				t.Errorf("%s, and its ledger, which is needed: %t, is %s", d.Action, needed, held.Ledger)
+			}
+		})
 	}
 }
 

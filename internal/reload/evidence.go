@@ -87,8 +87,10 @@ type WorkloadSeen struct {
 	Adopted uint64
 	// AdoptedSources are such versions of single sources, with which later ledgers began.
 	AdoptedSources map[source.LocalKey]uint64
-	// Widened are the later changes by which its annotations selected more sources.
-	Widened []Widening
+	// Widened are the later changes by which its annotations selected more sources, and WidenedBefore is the
+	// version of the latest one before these, if there was any.
+	Widened       []Widening
+	WidenedBefore uint64
 	// Recounted are the later changes by which other keys count.
 	Recounted []KeysChange
 	// Ready is the version in which Pods of it were first available, 0 if they never were.
@@ -115,12 +117,16 @@ func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 // watch of a source may lag behind that of the workload, so a ledger may lack the source nevertheless.
 // Then the latest of these policies shows whether the source concerned the workload before.
 func (w *WorkloadSeen) ForgetPolicies(hasLedger bool) {
-	if !hasLedger || len(w.Widened) == 0 {
-		w.Earlier, w.Widened = nil, nil
+	last := len(w.Widened) - 1
+	switch {
+	case !hasLedger || last < 0:
+		w.Earlier, w.Widened, w.WidenedBefore = nil, nil, 0
 		return
+	case last > 0:
+		w.WidenedBefore = w.Widened[last-1].Version
 	}
-	latest := w.Widened[len(w.Widened)-1]
-	w.Earlier, w.Widened = &latest.Before, []Widening{latest}
+	w.Widened = slices.Clone(w.Widened[last:])
+	w.Earlier = &w.Widened[0].Before
 }
 
 // Widening is a version since which annotations select more sources, with the earlier policy.

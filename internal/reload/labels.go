@@ -124,6 +124,8 @@ func (f *Facts) arrival(c *Concern, base base) *Concern {
 		}
 		arrived.Seen.Created = version
 		return &arrived
+	case c.Seen.Relabeled != nil && f.coveredIn(c) > f.Seen.ComparedAt:
+		return c // labels selected it before the latest ones, and it concerns the workload since something else changed
 	case c.Seen.Created == 0 && base.err == nil:
 		return &arrived // the ledger shows that it did not concern the workload before
 	default:

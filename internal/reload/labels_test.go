@@ -79,6 +79,12 @@ func TestASourceThatGetsTheLabels(t *testing.T) {
 		"its data was edited since":                              {seen(edited(131)).with(never), Reload},
 		"its Pods were started since":                            {seen(entered).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
 		"it had the labels before, and got others":               {seen(relabeled(relabeling{130, grafana()})), ListPods},
+		"it had them, and began to count with others": {seen(relabeled(relabeling{130, grafana()})).with(func(f *Facts) {
+			f.Concerns[0].Seen.Annotations, f.Seen.ComparedAt = 130, 120
+		}), Record},
+		"it had them, and began to count before the comparison": {seen(relabeled(relabeling{130, grafana()})).with(func(f *Facts) {
+			f.Concerns[0].Seen.Annotations, f.Seen.ComparedAt = 110, 120
+		}), ListPods},
 		"it had the labels before an edit, and got others since": {seen(edited(120)).with(never).with(func(f *Facts) { f.Concerns[0].Seen.Relabeled = relabeled(relabeling{130, grafana()}).Relabeled }), Reload},
 		"it got the labels, and others since":                    {seen(relabeled(relabeling{110, source.LabelsOf(nil)}, relabeling{130, grafana()})), Reload},
 		"it was created again since the workload selects it":     {seen(again).with(func(f *Facts) { f.Seen.Policy, f.Concerns[0].Source.Created = 145, at(150) }), Reload},

@@ -81,7 +81,7 @@ func (f *Facts) widenedFor(c *Concern) uint64 {
 			return step.Version
 		}
 	}
-	return 0
+	return f.Seen.WidenedBefore
 }
 
 // Adopts is the version since which the annotations of a workload without a ledger select all its
@@ -108,7 +108,10 @@ func (f *Facts) AdoptsSources() map[source.LocalKey]uint64 {
 		key := c.Source.Key.Local()
 		_, recorded := known.Entries[key]
 		_, aggregated := known.Aggregates[key.Kind]
-		if covered := f.coveredIn(c); covered > max(all, c.Seen.Created) && !recorded && !aggregated {
+		if recorded || aggregated {
+			continue
+		}
+		if covered := f.coveredIn(c); covered > max(all, c.Seen.Created) {
 			if adopts == nil {
 				adopts = map[source.LocalKey]uint64{}
 			}

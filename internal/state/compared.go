@@ -58,7 +58,7 @@ func (s *State) Compared(f *reload.Facts) {
 	}
 	known.compare(s, versions)
 	known.seen.ComparedAt = f.Version
-	known.seen.ForgetPolicies(f.Workload.LedgerText != "" || f.Remembered != "")
+	known.seen.ForgetPolicies(known.LedgerText != "" || known.remembered != "")
 	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
 		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && lacks, marks

@@ -156,8 +156,8 @@ func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 	s.Remember(&w, "ours")
 	f, _ = s.Facts(w.Key)
 	s.Compared(&f)
-	if f, _ := s.Facts(w.Key); len(f.Seen.Widened) != 1 || f.Seen.Widened[0].Version != 43 || f.Seen.Earlier == nil {
-		t.Errorf("compared with a ledger, and widened in %v", f.Seen.Widened)
+	if f, _ := s.Facts(w.Key); len(f.Seen.Widened) != 1 || f.Seen.Widened[0].Version != 43 || f.Seen.Earlier == nil || f.Seen.WidenedBefore != 42 {
+		t.Errorf("compared with a ledger, and widened in %v, and in %d before", f.Seen.Widened, f.Seen.WidenedBefore)
 	}
 }
 
@@ -165,10 +165,14 @@ func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 func TestASourceThatALedgerDroppedBecauseItsWatchLagged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before []string // the annotations before it searches
+		adopts bool     // its first ledger comes before that, too
+		again  bool     // its annotations change once more
 		want   reload.Action
 	}{
-		"it concerned the workload before": {[]string{auto, "true"}, reload.Reload},
-		"it did not":                       {[]string{byName, "other"}, reload.Record},
+		"it concerned the workload before":                    {[]string{auto, "true"}, true, false, reload.Reload},
+		"before there was any ledger":                         {[]string{auto, "true"}, false, false, reload.Reload},
+		"it did not":                                          {[]string{byName, "other"}, true, false, reload.Record},
+		"it did not, and the annotations changed twice since": {[]string{byName, "other"}, true, true, reload.Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
@@ -185,9 +189,15 @@ func TestASourceThatALedgerDroppedBecauseItsWatchLagged(t *testing.T) {
 				s.Compared(&f)
 				return w.LedgerText
 			}
-			text := compare(4)
-			s.PutWorkload(deployment("web", "cm", 7, search, "true", annotations.Ledger, text), live)
-			compare(8)
+			text := ""
+			if tc.adopts {
+				text = compare(4)
+			}
+			s.PutWorkload(deployment("web", "cm", 7, search, "true", byName, "other", annotations.Ledger, text), live)
+			if tc.again {
+				s.PutWorkload(deployment("web", "cm", 8, search, "true", byName, "other,more", annotations.Ledger, text), live)
+			}
+			compare(9)
 			// That it matches, and its edit, come before the search, and arrive after it.
 			s.PutSource(says(configMap("cm", "one", 5), source.Annotations{Match: true}), live)
 			s.PutSource(says(configMap("cm", "two", 6), source.Annotations{Match: true}), live)

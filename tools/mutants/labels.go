@@ -13,7 +13,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: the ledger of a reload that waits shows an earlier selection",
 			file: "internal/reload/deferred.go",
-			from: "} else if next.Selecting != f.selecting() {", to: "} else if false {",
+			from: "} else if next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {", to: "} else if false {",
 			in: core, tests: "^TestAnAnnotationThatIsRemovedWhileItsReloadWaits$",
 		},
 		{
@@ -23,9 +23,21 @@ func byLabels() []mutation {
 			in: core, tests: "^TestADeletionIsNotLostWhileTheFirstReloadWaits$",
 		},
 		{
+			what: "labels: a source that begins to count was created for who selects it since",
+			file: "internal/reload/labels.go",
+			from: "case c.Seen.Relabeled != nil && f.coveredIn(c) > f.Seen.ComparedAt:", to: "case false:",
+			in: core, tests: "^TestASourceThatGetsTheLabels$",
+		},
+		{
+			what: "labels: a ledger of a reload that waits does not show that deletions count no longer",
+			file: "internal/reload/deferred.go",
+			from: "next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {", to: "next.Selecting != f.selecting() {",
+			in: core, tests: "^TestALedgerOfAReloadThatWaitsIsWrittenAgainForAnotherSelection$",
+		},
+		{
 			what: "labels: a deletion for another selection is decided again while a reload waits",
 			file: "internal/reload/deferred.go",
-			from: "next.Gone = f.absent(*next)", to: "_ = f.absent(*next)",
+			from: "f.OnDelete, f.absent(*next)\n", to: "f.OnDelete, next.Gone\n",
 			in: core, tests: "^TestALedgerOfAReloadThatWaitsShowsWhatSelectsItsSources$",
 		},
 		{

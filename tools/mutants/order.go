@@ -127,13 +127,25 @@ func orders() []mutation {
 		{
 			what: "order: a comparison proves that no source concerned the workload before its annotations changed",
 			file: "internal/reload/evidence.go",
-			from: "if !hasLedger || len(w.Widened) == 0 {", to: "if true {",
+			from: "case !hasLedger || last < 0:", to: "case true:",
+			in: known, tests: "^TestASourceThatALedgerDroppedBecauseItsWatchLagged$",
+		},
+		{
+			what: "order: what concerns a workload since an earlier change of its annotations concerned it always",
+			file: "internal/reload/unseen_edit.go",
+			from: "return f.Seen.WidenedBefore", to: "return 0",
+			in: known, tests: "^TestASourceThatALedgerDroppedBecauseItsWatchLagged$",
+		},
+		{
+			what: "order: a first ledger forgets what concerned the workload before",
+			file: "internal/state/compared.go",
+			from: `ForgetPolicies(known.LedgerText != "" || known.remembered != "")`, to: `ForgetPolicies(f.Workload.LedgerText != "" || f.Remembered != "")`,
 			in: known, tests: "^TestASourceThatALedgerDroppedBecauseItsWatchLagged$",
 		},
 		{
 			what: "order: without a ledger, the policy before the latest one is kept",
 			file: "internal/reload/evidence.go",
-			from: "if !hasLedger || len(w.Widened) == 0 {", to: "if len(w.Widened) == 0 {",
+			from: "case !hasLedger || last < 0:", to: "case last < 0:",
 			in: known, tests: "^TestHowAWorkloadCameToAskForMore$",
 		},
 		{

@@ -86,8 +86,8 @@ func TestStaleMarksOfReloaderWhosePodsAreYounger(t *testing.T) {
 	}
 }
 
-// each returns when so many Deployments of the test are as they should be. It watches: to list a
-// thousand of them again and again would take the machine from those who are to bring it about.
+// each returns when so many Deployments of the test are as they should be. It watches: to list
+// hundreds of them again and again would take the machine from those who are to bring it about.
 func (p *place) each(what string, wanted int, is func(*appsv1.Deployment) bool) {
 	p.Helper()
 	for {

@@ -290,7 +290,7 @@ func TestAdoptionDelaysNoLiveChange(t *testing.T) {
 
 	// At this rate it takes longer than the patience of this test until all have their first
 	// ledger.
-	p.start("--adopt-rate=0.1")
+	p.start("--adopt-rate=0.05")
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))

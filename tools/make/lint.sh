@@ -2,6 +2,7 @@
 # Lints all packages of this module; as "lint.sh changed", only those in which something is newer than bin/linted. That
 # file is from when the latest run began of those in which nothing was found.
 set -euo pipefail
+shopt -s inherit_errexit
 go=${GO:-go}
 
 stamp=$(mktemp -p bin linting.XXXXXX)

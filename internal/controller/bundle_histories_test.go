@@ -328,7 +328,7 @@ func TestHistoriesOfBundles(t *testing.T) {
 	})
 	t.Logf("%d histories from REROLL_BASE=%d: %v", count, base, counts)
 	for excuse, bound := range map[string]float64{backUnseen: 11, lastUnseen: 1} {
-		if most := mostOf(bound, count, counts[excuse], counts[squaresOf(excuse)]); counts[excuse] > most {
+		if most := mostOf(bound, count, counts, excuse); counts[excuse] > most {
 			t.Errorf("the oracle has %d times %q, must be %d at most in %d histories", counts[excuse], excuse, most, count)
 		}
 	}

@@ -22,13 +22,12 @@ func TestTheBoundOfAnExcuse(t *testing.T) {
 		"a frequent one becomes half as frequent again": {4656, 1000, slices.Repeat([]int{7}, 1000), true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			const name = "excuse: e"
 			counts := map[string]int{}
 			for _, uses := range tc.each {
-				addCounts(counts, map[string]int{"excuse: e": uses})
+				addCounts(counts, map[string]int{name: uses})
 			}
-			used := counts["excuse: e"]
-			most := mostOf(tc.perThousand, uint64(tc.histories), used, counts[squaresOf("excuse: e")])
-			if used > most != tc.exceeds {
+			if used, most := counts[name], mostOf(tc.perThousand, uint64(tc.histories), counts, name); used > most != tc.exceeds {
 				t.Errorf("%d of %d at most", used, most)
 			}
 		})

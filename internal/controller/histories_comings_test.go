@@ -130,8 +130,8 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 	}
 }
 
-// noteEntry records that a ledger of ours has an entry of a source, of which the controller had been
-// shown a version.
+// noteEntry records that a ledger that we wrote has an entry of a source. The version is the latest that
+// the controller had seen of the source.
 func (w *workloadTruth) noteEntry(src simapi.Source, version uint64) {
 	if !w.named[src] {
 		w.unnamed[src] = version

@@ -261,14 +261,14 @@ func addCounts(all, of map[string]int) {
 	}
 }
 
-// mostOf returns the bound for a number of histories, with how often they used the excuse, and the squares
-// of what each of them did. One history may use an excuse dozens of times, and most do not use it: its
-// uses come in clumps, of a size that the squares show.
-func mostOf(perThousand float64, histories uint64, used, squares int) int {
+// mostOf returns how often so many histories may use an excuse, of which there are counts. One history may
+// use it dozens of times, and most do not use it: its uses come in clumps, of a size that the squares show.
+func mostOf(perThousand float64, histories uint64, counts map[string]int, name string) int {
+	used := float64(counts[name])
 	if perThousand == 0 || used == 0 {
 		return 0
 	}
-	expected, clump := perThousand*float64(histories)/1000, float64(squares)/float64(used)
+	expected, clump := perThousand*float64(histories)/1000, float64(counts[squaresOf(name)])/used
 	return int(math.Ceil(expected + 5*math.Sqrt(expected*clump) + 5*clump))
 }
 
@@ -277,7 +277,7 @@ func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
 	t.Helper()
 	for _, b := range bounds() {
 		name := "excuse: " + string(b.excuse)
-		if used, most := counts[name], mostOf(b.most, histories, counts[name], counts[squaresOf(name)]); used > most {
+		if used, most := counts[name], mostOf(b.most, histories, counts, name); used > most {
 			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, b.excuse, most, histories)
 		}
 	}
@@ -288,12 +288,8 @@ func excuseLine(histories uint64, counts map[string]int, bounds map[excuse]float
 	var cells []string
 	for _, e := range excuses() {
 		name := "excuse: " + string(e)
-		used, most := counts[name], 0
-		if perThousand, ok := bounds[e]; ok {
-			most = mostOf(perThousand, histories, used, counts[squaresOf(name)])
-		}
-		if used > 0 {
-			cells = append(cells, fmt.Sprintf("%s %d (of %d)", e, used, most))
+		if used := counts[name]; used > 0 {
+			cells = append(cells, fmt.Sprintf("%s %d (of %d)", e, used, mostOf(bounds[e], histories, counts, name)))
 		}
 	}
 	return strings.Join(cells, ", ")

@@ -225,11 +225,7 @@ func testKind(t *testing.T, name, kind string, bounds map[excuse]float64) {
 	}
 	for _, e := range excuses() {
 		name := "excuse: " + string(e)
-		used, most := counts[name], 0
-		if perThousand, ok := bounds[e]; ok {
-			most = mostOf(perThousand, count, used, counts[squaresOf(name)])
-		}
-		if used > most {
+		if used, most := counts[name], mostOf(bounds[e], count, counts, name); used > most {
 			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, e, most, count)
 		}
 	}

@@ -91,7 +91,7 @@ func (r *reader) runController() {
 func (r *reader) command(text string) *exec.Cmd {
 	cmd := exec.CommandContext(r.ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.Dir = r.folder
-	cmd.Env = append(append(os.Environ(), r.caches...), "HOME="+r.home, "KUBECONFIG="+filepath.Join(r.home, "kubeconfig"), "COLUMNS=80",
+	cmd.Env = append(os.Environ(), "HOME="+r.home, "KUBECONFIG="+filepath.Join(r.home, "kubeconfig"), "COLUMNS=80",
 		"PATH="+filepath.Join(r.home, ".local", "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"HELM_CACHE_HOME="+r.home, "HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
 	return cmd

@@ -91,17 +91,18 @@ func TestEveryBlockIsTried(t *testing.T) {
 	}
 	folder := t.TempDir()
 	binary := sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })
-	caches, err := goCaches(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	// Go finds its caches by the home, and an empty one would have everything built anew.
+	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} {
+		folder, err := exec.CommandContext(t.Context(), "go", "env", cache).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(cache, strings.TrimSpace(string(folder)))
 	}
 	for page, blocks := range byPage {
 		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
 			t.Parallel()
-			r := newReader(t, clients, binary)
-			r.copyRepository(slices.ContainsFunc(blocks, (*block).builds))
-			r.run("mkdir -p bin && ln -s \"$HOME/.local/bin/helm\" bin/helm")
-			r.caches = caches
+			r := newReader(t, clients, binary, slices.ContainsFunc(blocks, (*block).builds))
 			for _, b := range blocks {
 				r.try(b)
 			}
@@ -119,12 +120,10 @@ type reader struct {
 	clone  string
 	folder string // that it is in
 	binary string
-	// caches are the variables for those of Go, of which everybody has only one of each.
-	caches []string
 	own    *harness.Pods
 }
 
-func newReader(t *testing.T, clients cluster.Clients, binary func() (string, error)) *reader {
+func newReader(t *testing.T, clients cluster.Clients, binary func() (string, error), builds bool) *reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
@@ -138,6 +137,8 @@ func newReader(t *testing.T, clients cluster.Clients, binary func() (string, err
 	r.must(err)
 	r.must(os.WriteFile(filepath.Join(r.home, "kubeconfig"), kubeconfig, 0o600))
 	r.programs(clients)
+	r.copyRepository(builds)
+	r.run("mkdir -p bin && ln -s \"$HOME/.local/bin/helm\" bin/helm")
 	return r
 }
 
@@ -150,25 +151,8 @@ func (r *reader) programs(clients cluster.Clients) {
 	}
 }
 
-// goCaches returns the variables for Go's caches, which are otherwise found by the home.
-func goCaches(ctx context.Context) ([]string, error) {
-	names := []string{"GOCACHE", "GOMODCACHE"}
-	out, err := exec.CommandContext(ctx, "go", append([]string{"env"}, names...)...).Output()
-	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
-	}
-	values := strings.Fields(string(out))
-	if len(values) != len(names) {
-		return nil, fmt.Errorf("go env says %q", out)
-	}
-	for i := range names {
-		values[i] = names[i] + "=" + values[i]
-	}
-	return values, nil
-}
-
 // copyRepository takes what a commit would hold, so that no command of a page writes where the
-// tests stand. It takes code only for who builds it: that is most of the files.
+// tests stand. It takes the code, which is most of the files, only if the page builds it.
 func (r *reader) copyRepository(code bool) {
 	r.Helper()
 	files := []string{":/"}

@@ -128,6 +128,31 @@ func TestOnlyTheCommandLineSaysWhatToUse(t *testing.T) {
 	}
 }
 
+// lintedAt is a module in which all was linted at a time, by a linter that notes its arguments, and fails
+// if there is a file named refuses.
+func lintedAt(t *testing.T, at time.Time) string {
+	t.Helper()
+	module := t.TempDir()
+	for path, content := range map[string]string{
+		"go.mod": "module example\n\ngo 1.26\n", "go.sum": "", ".golangci.yml": "",
+		"bin/golangci-lint": "#!/bin/sh\necho \"$*\" >> said\n[ ! -e refuses ]\n", "bin/linted": "",
+		"a/a.go": "package a\n", "a/z.go": "package a\n", "a/notes.txt": "", "a/b/b_test.go": "package b\n", "a/b/c.go": "package b\n",
+		"other/go.mod": "module other\n\ngo 1.26\n", "other/c.go": "package c\n",
+	} {
+		path = filepath.Join(module, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := filepath.WalkDir(module, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, at, at))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
 func TestOnlyWhatChangedIsLintedBeforeACommit(t *testing.T) {
 	script, err := filepath.Abs("lint.sh")
 	if err != nil {
@@ -150,25 +175,8 @@ func TestOnlyWhatChangedIsLintedBeforeACommit(t *testing.T) {
 		"all are to be linted":         {"a/a.go", "", nil, "./..."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			module := t.TempDir()
 			before := time.Now().Add(-time.Hour)
-			for _, file := range []struct{ path, content string }{
-				{"go.mod", "module example\n\ngo 1.26\n"}, {"go.sum", ""}, {".golangci.yml", ""},
-				{"bin/golangci-lint", "#!/bin/sh\necho \"$*\" >> said\n[ ! -e refuses ]\n"}, {"bin/linted", ""},
-				{"a/a.go", "package a\n"}, {"a/z.go", "package a\n"}, {"a/notes.txt", ""}, {"a/b/b_test.go", "package b\n"}, {"a/b/c.go", "package b\n"},
-				{"other/go.mod", "module other\n\ngo 1.26\n"}, {"other/c.go", "package c\n"},
-			} {
-				path := filepath.Join(module, file.path)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(file.content), 0o755)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := filepath.WalkDir(module, func(path string, _ fs.DirEntry, err error) error {
-				return errors.Join(err, os.Chtimes(path, before, before))
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			module := lintedAt(t, before)
 			later := before.Add(time.Minute)
 			if test.changed != "" {
 				if err := os.Chtimes(filepath.Join(module, test.changed), later, later); err != nil {

@@ -108,11 +108,8 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 			w.noteEntry(src, l.known[src])
 		}
 	}
-	for src, since := range w.covered {
+	for src := range w.covered {
 		version, known := l.known[src]
-		if w.began[src].by == byStart {
-			since = min(since, w.began[src].version) // the controller may act from its start
-		}
 		switch {
 		case known:
 			w.noteEntry(src, version)
@@ -124,7 +121,7 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 		case w.lastRolled() >= l.gone[src] && l.onDelete:
 			w.named[src] = false // rolled since, by another client or for another source
 			delete(w.adopted, src)
-		case l.departed[src] > since && w.lastRolled() < l.departed[src]:
+		case l.departed[src] > w.mayCover(src) && w.lastRolled() < l.departed[src]:
 			w.named[src] = true // its Pods may have it, so that only other data counts
 		}
 	}

@@ -178,9 +178,12 @@ func (h *bundleHistory) noteCompleted(e simapi.Event) {
 // mayBeBack reports whether a new template may have Pods from before the latest change, as far as the
 // controller knows. Until a rollout completes, a template from before its start may be back with its
 // Pods. New Pods show by their age that they are none of these, but not within 5s of the change: the
-// clocks of two API servers may differ. Times are whole seconds.
+// clocks of two API servers may differ. Times are whole seconds. While new Pods cannot start, older ones
+// stay, and their age does not show of which template they are.
 func (h *bundleHistory) mayBeBack(w *trusting) bool {
-	return w.unfinished && h.server.Now().Sub(h.editedAt) <= 6*time.Second
+	older := func(pod *corev1.Pod) bool { return !pod.CreationTimestamp.After(h.editedAt) }
+	stay := h.waits(w) && slices.ContainsFunc(h.podsOf(w.key), older)
+	return w.unfinished && (stay || h.server.Now().Sub(h.editedAt) <= 6*time.Second)
 }
 
 // stop ends the controller.

@@ -43,7 +43,7 @@ func TestAdoptionDelaysNoLiveChange(t *testing.T) {
 	s.edit("web", "2")
 	s.play(5 * time.Second)
 	if took := s.lastPatched["web"].Sub(edited); took < 0 || took > 2*time.Second {
-		t.Errorf("the live change was written after %s, while %d waited to be adopted", took, s.toBeAdopted())
+		t.Errorf("the live change was written after %s, while %d waited to be adopted", took, s.controller.toBeAdopted())
 	}
 }
 
@@ -95,14 +95,14 @@ func TestARepeatedConflictIsRetriedAndReported(t *testing.T) {
 			s.refuses = refusal
 			s.edit("web", "2")
 			s.play(time.Hour)
-			if s.failed == 0 || s.queue.Depth() != 1 {
-				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.queue.Depth())
+			if s.failed == 0 || s.controller.queue.Depth() != 1 {
+				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.controller.queue.Depth())
 			}
 			s.refuses = nil
 			tried := s.patched
 			s.play(workqueue.LastRetry)
-			if s.patched != tried+1 || s.queue.Depth() != 0 {
-				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.queue.Depth())
+			if s.patched != tried+1 || s.controller.queue.Depth() != 0 {
+				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.controller.queue.Depth())
 			}
 		})
 	}
@@ -153,19 +153,19 @@ func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 			s := afterAConflict(t)
 			tried := s.patched
 			s.play(time.Nanosecond)
-			if s.marked == 0 || s.patched != tried || s.queue.Depth() != 1 {
-				t.Fatalf("%d writes of the template and %d further ones, and %d wait: a retry has to wait", s.marked, s.patched-tried, s.queue.Depth())
+			if s.marked == 0 || s.patched != tried || s.controller.queue.Depth() != 1 {
+				t.Fatalf("%d writes of the template and %d further ones, and %d wait: a retry has to wait", s.marked, s.patched-tried, s.controller.queue.Depth())
 			}
 			changed, err := s.server.Edit("deployments", inShop("web"), "argocd", func(obj simapi.Object) { obj.GetAnnotations()["team"] = "shop" })
 			if err != nil {
 				t.Fatal(err)
 			}
 			if answered {
-				w, err := s.opts.Read(s.kinds["Deployment"], changed)
+				w, err := s.controller.opts.Read(s.controller.kinds["Deployment"], changed)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.state.PutAnswer(w)
+				s.controller.state.PutAnswer(w)
 			}
 			s.deployments().put(changed, true)
 			s.play(time.Nanosecond)
@@ -178,7 +178,7 @@ func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 
 func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 	s := newStage(t)
-	s.opts.DryRun = true
+	s.controller.opts.DryRun = true
 	for i := range 100 {
 		name := fmt.Sprintf("app-%d", i)
 		s.add(name, true, "")
@@ -188,9 +188,9 @@ func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 		s.deployments().del(inShop(name), "")
 		s.configMaps().del(inShop(name), "")
 	}
-	left := len(s.records)
+	left := len(s.controller.records)
 	for i := range 100 {
-		left += s.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
+		left += s.controller.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
 	}
 	if left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)

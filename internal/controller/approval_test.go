@@ -17,8 +17,8 @@ import (
 func withApproval(t *testing.T, all bool) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Approval = all
+	s.controller.acting.Store(true)
+	s.controller.opts.Approval = all
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -28,7 +28,7 @@ func withApproval(t *testing.T, all bool) *stage {
 // unapproved checks how many reloads there were, and how many workloads wait for approval.
 func (s *stage) unapproved(about string, reloads, wait int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Approval); s.marked != reloads || got != wait {
+	if got := s.controller.HeldBy(gate.Approval); s.marked != reloads || got != wait {
 		s.Errorf("%s: %d reloads and %d that wait, want %d and %d", about, s.marked, got, reloads, wait)
 	}
 }
@@ -196,7 +196,7 @@ func TestARestartDoesNotApproveAndDoesNotAskAgain(t *testing.T) {
 
 func TestAnApprovedReloadWaitsForItsWindow(t *testing.T) {
 	s := withApproval(t, true)
-	s.opts.Window = evening
+	s.controller.opts.Window = evening
 	s.editAndPlay("2")
 	s.unapproved("a change at noon", 0, 1)
 	_, digest := s.request()

@@ -29,8 +29,8 @@ func TestARunOfTheScheduleThatBeginsWhileAReloadWaitsHasTheChange(t *testing.T) 
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newJobStage(t)
-			s.acting.Store(true)
-			s.opts.Window = evening
+			s.controller.acting.Store(true)
+			s.controller.opts.Window = evening
 			s.cronJob("report", func(*batchv1.CronJob) {})
 			s.scheduled(tc.before...)
 			s.edit("load", "2")
@@ -51,7 +51,7 @@ func TestARunOfTheScheduleThatBeginsWhileAReloadWaitsHasTheChange(t *testing.T) 
 			if created != tc.runs {
 				t.Errorf("written: %v", s.writes)
 			}
-			if r := s.recordOf(workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}); r.begun != nil {
+			if r := s.controller.recordOf(workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}); r.begun != nil {
 				t.Errorf("nothing waits, and it keeps %v", r.begun)
 			}
 		})

@@ -27,7 +27,7 @@ func (h *bundleHistory) start() {
 	}
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind == source.ClusterTrustBundle {
-			f := h.trustBundleFeed(k)
+			f := h.controller.trustBundleFeed(k)
 			h.feed, h.bundles = f.Feed, f.Handler.(*handler)
 		}
 	}

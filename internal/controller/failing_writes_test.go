@@ -44,14 +44,14 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		s.add("web", true, "")
 		s.play(time.Minute)
 		api := &deadWebhook{s, make(chan time.Time, 10)}
-		s.api, s.report, s.counter = api, noReport{}, noReport{}
-		s.Controller.clock, s.queue = clock.RealClock{}, workqueue.NewShared(clock.RealClock{}, workers)
+		s.controller.api, s.controller.report, s.controller.counter = api, noReport{}, noReport{}
+		s.controller.clock, s.controller.queue = clock.RealClock{}, workqueue.NewShared(clock.RealClock{}, workers)
 
 		stop := make(chan struct{})
 		var running sync.WaitGroup
 		for range workers {
 			running.Go(func() {
-				s.queue.Serve(stop, func(key workload.Key) workqueue.Result { return s.reconcileKey(t.Context(), key) })
+				s.controller.queue.Serve(stop, func(key workload.Key) workqueue.Result { return s.controller.reconcileKey(t.Context(), key) })
 			})
 		}
 		for i := range failing {
@@ -61,7 +61,7 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		edited := time.Now()
 		s.edit("web", "2")
 		if took := (<-api.patched).Sub(edited); took > 2*time.Second {
-			t.Errorf("it was written after %s, while %d others fail", took, s.queue.Depth())
+			t.Errorf("it was written after %s, while %d others fail", took, s.controller.queue.Depth())
 		}
 		close(stop)
 		running.Wait()

@@ -46,8 +46,8 @@ const anHour = `{"until":"2026-03-01T13:00:00Z","by":"alice","reason":"incident 
 func withFreezes(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Freezes = &freezer{}
+	s.controller.acting.Store(true)
+	s.controller.opts.Freezes = &freezer{}
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -66,7 +66,7 @@ func (s *stage) freezeAll(text string) {
 // frozen checks how many reloads there were, and how many workloads wait for the end of a freeze.
 func (s *stage) frozen(about string, reloads, wait int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Freeze); s.marked != reloads || got != wait {
+	if got := s.controller.HeldBy(gate.Freeze); s.marked != reloads || got != wait {
 		s.Errorf("%s: %d reloads and %d that wait, want %d and %d", about, s.marked, got, reloads, wait)
 	}
 }
@@ -118,7 +118,7 @@ func TestARestartDoesNotEndAFreeze(t *testing.T) {
 
 func TestAFreezeOfAnotherNamespaceHoldsNothingHere(t *testing.T) {
 	s := withFreezes(t)
-	s.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Annotations: map[string]string{annotations.Freeze: anHour}}}, true)
+	s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Annotations: map[string]string{annotations.Freeze: anHour}}}, true)
 	for _, namespace := range []string{"other", namespace} {
 		s.configMaps().put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: metainfo.Name, ResourceVersion: "7", Annotations: map[string]string{annotations.Freeze: anHour},
@@ -175,7 +175,7 @@ func TestAFreezeThatComesWhilePodsAreListedCounts(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, revert := revertible(t, "")
-			s.opts.Freezes = &freezer{}
+			s.controller.opts.Freezes = &freezer{}
 			s.asking = func() { freeze(s) }
 			revert()
 			s.play(20 * time.Minute)
@@ -210,13 +210,13 @@ func TestAPauseEndsInAFreezeAndLaterChangesWait(t *testing.T) {
 func TestAFreezeIsReadWhereNoWatchShowsIt(t *testing.T) {
 	s := newStage(t)
 	f := &freezer{text: anHour, fails: []error{errors.New("no answer"), errors.New("no answer")}}
-	s.opts.Freezes, s.opts.Namespaces = f, []string{namespace}
-	if !s.asksFreeze() {
+	s.controller.opts.Freezes, s.controller.opts.Namespaces = f, []string{namespace}
+	if !s.controller.asksFreeze() {
 		t.Fatal("it is not read")
 	}
 	learned := make(chan struct{})
 	go func() {
-		s.learnFreeze(t.Context())
+		s.controller.learnFreeze(t.Context())
 		close(learned)
 	}()
 	for i := range 2 {
@@ -230,21 +230,21 @@ func TestAFreezeIsReadWhereNoWatchShowsIt(t *testing.T) {
 		s.clock.Step(freezeRetry)
 	}
 	<-learned
-	if s.frozenAll() != anHour || f.asked != 3 {
-		t.Errorf("after %d tries: %q", f.asked, s.frozenAll())
+	if s.controller.frozenAll() != anHour || f.asked != 3 {
+		t.Errorf("after %d tries: %q", f.asked, s.controller.frozenAll())
 	}
 	f.fails = []error{errors.New("no answer")}
-	if s.askFreeze(t.Context()) == nil || s.frozenAll() != anHour {
+	if s.controller.askFreeze(t.Context()) == nil || s.controller.frozenAll() != anHour {
 		t.Error("a failure ends a freeze")
 	}
 	f.text = ""
-	if s.askFreeze(t.Context()) != nil || s.frozenAll() != "" {
+	if s.controller.askFreeze(t.Context()) != nil || s.controller.frozenAll() != "" {
 		t.Error("a user cannot end it")
 	}
 	f.fails = []error{apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, metainfo.Name, nil)}
-	s.learnFreeze(t.Context()) // it returns
+	s.controller.learnFreeze(t.Context()) // it returns
 	for about, namespaces := range map[string][]string{"all": nil, "its own": {"reroll"}} {
-		if s.opts.Namespaces = namespaces; s.asksFreeze() {
+		if s.controller.opts.Namespaces = namespaces; s.controller.asksFreeze() {
 			t.Errorf("it is read although %s is watched", about)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 func flapping(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
+	s.controller.acting.Store(true)
+	s.controller.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	for i := range 3 {
@@ -45,7 +45,7 @@ func (s *stage) editAndPlay(value string) {
 
 func (s *stage) holds(about string, want int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Churn); got != want {
+	if got := s.controller.HeldBy(gate.Churn); got != want {
 		s.Errorf("%s: %d workloads are held, want %d", about, got, want)
 	}
 }
@@ -99,8 +99,8 @@ func TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged(t *testing.T) {
 // The Pods are listed to decide that, and they are not up to date because they were listed.
 func TestARevertedTemplateWhoseReloadWaitsIsRolledLater(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Churn = policy.Limit{Reloads: 1, Within: 2 * time.Hour}
+	s.controller.acting.Store(true)
+	s.controller.opts.Churn = policy.Limit{Reloads: 1, Within: 2 * time.Hour}
 	s.oldPods = true
 	s.add("web", true, "")
 	s.play(3 * time.Second)
@@ -137,8 +137,8 @@ func TestALedgerThatIsRemovedWhileAReloadWaitsIsWrittenBack(t *testing.T) {
 // Reloads of a workload that an earlier one has paused are part of one rollout.
 func TestReloadsDuringAPauseCountOnce(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
+	s.controller.acting.Store(true)
+	s.controller.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations[annotations.DefaultNames().PausePeriod] = "2m" })
 	s.play(5 * time.Second)
@@ -178,11 +178,11 @@ func TestALoopIsReportedOnceAnHour(t *testing.T) {
 func (s *stage) restarted() *stage {
 	s.Helper()
 	next := newStage(s.T)
-	next.server, next.opts, next.oldPods, next.events = s.server, s.opts, true, s.events
-	next.state = state.New(s.opts.AutoReloadAll)
-	next.state.CountKeys(s.opts.Keys)
+	next.server, next.controller.opts, next.oldPods, next.events = s.server, s.controller.opts, true, s.events
+	next.controller.state = state.New(s.controller.opts.AutoReloadAll)
+	next.controller.state.CountKeys(s.controller.opts.Keys)
 	next.clock.SetTime(s.clock.Now())
-	next.acting.Store(true)
+	next.controller.acting.Store(true)
 	for _, put := range []struct {
 		resource string
 		to       *handler
@@ -215,7 +215,7 @@ func TestAnotherLimitCountsAtOnce(t *testing.T) {
 	}
 	namespaceRaised := func(s *stage) {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{annotations.Churn: "off"}}}
-		s.putNamespace(ns, true)
+		s.controller.putNamespace(ns, true)
 	}
 	for about, change := range map[string]func(*stage){"on the workload": raised, "on its namespace": namespaceRaised} {
 		t.Run(about, func(t *testing.T) {
@@ -235,8 +235,8 @@ func TestAnotherLimitCountsAtOnce(t *testing.T) {
 func TestAWrongLimitOfANamespaceIsReportedOnceAndSetsNothing(t *testing.T) {
 	s := flapping(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{annotations.Churn: "often"}}}
-	s.putNamespace(ns, true)
-	s.putNamespace(ns, true)
+	s.controller.putNamespace(ns, true)
+	s.controller.putNamespace(ns, true)
 	s.heard("not a limit", `shop AnnotationIgnored: annotation reroll.dev/churn has "often": has no effect; write a number of reloads and a time`)
 	s.editAndPlay("5")
 	s.holds("the flag counts", 1)
@@ -245,7 +245,7 @@ func TestAWrongLimitOfANamespaceIsReportedOnceAndSetsNothing(t *testing.T) {
 // A Job that writes what it reads is recreated with each reload, under another UID each time.
 func TestTheLimitCountsForAJobThatIsRecreatedEachTime(t *testing.T) {
 	s := newJobStage(t)
-	s.opts.Churn = policy.Limit{Reloads: 2, Within: 20 * time.Minute}
+	s.controller.opts.Churn = policy.Limit{Reloads: 2, Within: 20 * time.Minute}
 	s.run("load", unchanged)
 	seen := map[types.UID]bool{s.jobNamed("load").UID: true}
 	for i := range 10 {

@@ -34,12 +34,12 @@ func (g *fixedAnswer) Receiver() string { return "https://gate" }
 func withGateURL(t *testing.T, waits string) (*stage, *fixedAnswer) {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	g := &fixedAnswer{}
 	if waits != "" {
 		g.waits = errors.New(waits)
 	}
-	s.opts.GateURL = g
+	s.controller.opts.GateURL = g
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -48,7 +48,7 @@ func withGateURL(t *testing.T, waits string) (*stage, *fixedAnswer) {
 
 func (s *stage) heldByGateURL(about string, reloads, wait int) {
 	s.Helper()
-	if got := s.HeldBy(gate.URL); s.marked != reloads || got != wait {
+	if got := s.controller.HeldBy(gate.URL); s.marked != reloads || got != wait {
 		s.Errorf("%s: %d reloads and %d that wait, want %d and %d", about, s.marked, got, reloads, wait)
 	}
 }
@@ -100,8 +100,8 @@ func TestAGateURLThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 	writes := s.patched
 	s.gateURLHangs = true
 	s.editAndPlay("2")
-	if s.marked != 0 || s.patched != writes+1 || s.queue.InHand() { // the ledger notes that it waits
-		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.queue.InHand())
+	if s.marked != 0 || s.patched != writes+1 || s.controller.queue.InHand() { // the ledger notes that it waits
+		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.controller.queue.InHand())
 	}
 	s.annotateWeb(annotations.Urgent, "true")
 	s.play(5 * time.Second)
@@ -115,10 +115,10 @@ func TestAGateURLThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 // change.
 func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
 	s := newJobStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.cronJob("report", func(*batchv1.CronJob) {})
-	s.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
-	s.reads = func(*batchv1.Job) { s.askGateURL(t.Context()) }
+	s.controller.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
+	s.reads = func(*batchv1.Job) { s.controller.askGateURL(t.Context()) }
 	s.server.Advance(time.Minute)
 	s.edit("load", "2")
 	s.server.Advance(time.Minute)
@@ -134,14 +134,14 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 	s, g := withGateURL(t, "")
 	s.gateURLHangs = true
 	s.editAndPlay("2")
-	q, ok := s.gateURLQuestions.next()
+	q, ok := s.controller.gateURLQuestions.next()
 	if !ok {
 		t.Fatal("nothing is asked")
 	}
 	s.editAndPlay("3")
 	g.waits = errors.New("no")
-	s.gateURLQuestions.answered(q, "")
-	s.queue.Add(q.Workload, 0, 0)
+	s.controller.gateURLQuestions.answered(q, "")
+	s.controller.queue.Add(q.Workload, 0, 0)
 	s.gateURLHangs = false
 	s.play(5 * time.Second)
 	s.heldByGateURL("it allowed the data before", 0, 1)
@@ -149,8 +149,8 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 
 func TestACertificateThatExpiresPassesTheGateURL(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.opts.Window = ""
-	s.opts.GateURL = &fixedAnswer{waits: errors.New("no")}
+	s.controller.opts.Window = ""
+	s.controller.opts.GateURL = &fixedAnswer{waits: errors.New("no")}
 	s.renew(ninety(t, 90))
 	s.heldByGateURL("renewed", 0, 1)
 	s.says = nil
@@ -209,7 +209,7 @@ func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
 	s.gateURLHangs = true
 	s.editAndPlay("1") // a Pod may have started with the data in between
 	s = s.restarted()
-	s.opts.GateURL = &fixedAnswer{}
+	s.controller.opts.GateURL = &fixedAnswer{}
 	s.play(5 * time.Second)
 	s.heldByGateURL("after a restart", 1, 0)
 }
@@ -223,7 +223,7 @@ func TestTheGateURLIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
 	s.play(5 * time.Second)
 	asked := len(g.asked)
 	s.play(10 * time.Minute)
-	if n := len(g.asked) - asked; n > 0 || s.HeldBy(gate.Window) != 1 {
+	if n := len(g.asked) - asked; n > 0 || s.controller.HeldBy(gate.Window) != 1 {
 		t.Errorf("asked %d times while its window is closed", n)
 	}
 	s.annotateWeb(annotations.Window, "")
@@ -234,8 +234,8 @@ func TestTheGateURLIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
 
 func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.opts.Window = ""
-	s.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
+	s.controller.opts.Window = ""
+	s.controller.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 0, 0, time.UTC))
 	s.renew(ninety(t, 90))
 	s.heldByGateURL("renewed", 0, 1)
@@ -248,10 +248,10 @@ func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 // Each try finds another reason of the program.
 func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.opts.Window = ""
+	s.controller.opts.Window = ""
 	freeze := func(reason string) {
 		text := fmt.Sprintf(`{"until":"2026-12-31T00:00:00Z","reason":%q}`, reason)
-		s.freeze.Store(&text)
+		s.controller.freeze.Store(&text)
 	}
 	freeze("sale")
 	s.renew(ninety(t, 90))
@@ -278,7 +278,7 @@ func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 func TestAFreePlaceCausesOneQuestion(t *testing.T) {
 	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0", "0", "0", "0", "0")
 	g := &fixedAnswer{}
-	s.opts.GateURL = g
+	s.controller.opts.GateURL = g
 	s.edit("ca", "2")
 	s.play(5 * time.Second)
 	if len(s.reloadedWith) != 1 {

@@ -25,14 +25,14 @@ import (
 
 // withGrants lets ReferenceGrants count.
 func (s *stage) withGrants() *stage {
-	s.opts.ReferenceGrants = true
-	s.state.ReadGrants()
+	s.controller.opts.ReferenceGrants = true
+	s.controller.state.ReadGrants()
 	return s
 }
 
 // borrows lets Deployment web, which has old Pods, name ConfigMap ca of namespace infra.
 func (s *stage) borrows() {
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.oldPods = true
 	s.add("web", true, "")
 	s.elsewhere("infra", "ca", "1", "")
@@ -69,15 +69,15 @@ func (s *stage) nextVersion() uint64 {
 func (s *stage) granted(is bool) {
 	s.Helper()
 	if is {
-		s.grants("").put(s.newGrant("g", "shop"), true)
+		s.controller.grants("").put(s.newGrant("g", "shop"), true)
 		return
 	}
-	s.grants("").del(types.NamespacedName{Namespace: "infra", Name: "g"}, strconv.FormatUint(s.nextVersion(), 10))
+	s.controller.grants("").del(types.NamespacedName{Namespace: "infra", Name: "g"}, strconv.FormatUint(s.nextVersion(), 10))
 }
 
 // listedGrants completes a snapshot of ReferenceGrants.
 func (s *stage) listedGrants(all ...*unstructured.Unstructured) {
-	h, named := s.grants(""), map[types.NamespacedName]struct{}{}
+	h, named := s.controller.grants(""), map[types.NamespacedName]struct{}{}
 	h.firstSynced = func() {}
 	for _, o := range all {
 		h.put(o, false)
@@ -92,7 +92,7 @@ func TestAGrantAllowsASourceOfAnotherNamespace(t *testing.T) {
 	const there = "ca SourceNotAllowed: Workloads of namespace shop name this ConfigMap, which does not allow that, so no change reloads them. " +
 		"To allow it, add shop to the annotation reroll.dev/allow-from, or create a ReferenceGrant from group apps, kind Deployment, namespace shop"
 	s := newStage(t).withGrants()
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.oldPods = true
 	s.add("web", true, "")
 	s.listedGrants()
@@ -132,7 +132,7 @@ func TestAGrantAllowsASourceOfAnotherNamespace(t *testing.T) {
 
 func TestNothingIsSaidOfConsentBeforeGrantsAreKnown(t *testing.T) {
 	s := newStage(t).withGrants()
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.elsewhere("infra", "ca", "1", "")
 	s.names("web", "infra/ca", "infra/absent")
@@ -152,7 +152,7 @@ func TestNothingIsSaidOfConsentBeforeGrantsAreKnown(t *testing.T) {
 func answeredGrants(f feed, err error) { f.Feed.Open.(attended).answered(err) }
 
 func TestGrantsAreWatchedWherePresent(t *testing.T) {
-	if feeds := newStage(t).grantFeeds(); len(feeds) > 0 {
+	if feeds := newStage(t).controller.grantFeeds(); len(feeds) > 0 {
 		t.Errorf("%d watches of grants that do not count", len(feeds))
 	}
 	resource := kubeapi.ReferenceGrants("").Resource.GroupResource()
@@ -169,9 +169,9 @@ func TestGrantsAreWatchedWherePresent(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			var log bytes.Buffer
 			s := newStage(t).withGrants()
-			s.log = slog.New(slog.NewTextHandler(&log, nil))
+			s.controller.log = slog.New(slog.NewTextHandler(&log, nil))
 			s.borrows()
-			f := s.grantFeeds()[0]
+			f := s.controller.grantFeeds()[0]
 			for range 3 {
 				answeredGrants(f, tc.err)
 				s.clock.Step(absenceCounts)
@@ -213,8 +213,8 @@ func TestGrantsAreWatchedWherePresent(t *testing.T) {
 func TestTheBoundOfGrantsIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := newStage(t).withGrants()
-	s.log = slog.New(slog.NewTextHandler(&log, nil))
-	h := s.grants("")
+	s.controller.log = slog.New(slog.NewTextHandler(&log, nil))
+	h := s.controller.grants("")
 	for i := range grant.Most + 5 {
 		h.put(s.newGrant(fmt.Sprintf("g-%d", i), "bank"), true)
 	}
@@ -235,7 +235,7 @@ func TestHistoriesOfConsentWithGrants(t *testing.T) {
 func TestWithoutPermissionNoReferenceGrantCounts(t *testing.T) {
 	s := newStage(t).withGrants()
 	s.borrows()
-	f := s.grantFeeds()[0]
+	f := s.controller.grantFeeds()[0]
 	answeredGrants(f, nil)
 	s.listedGrants(s.newGrant("g", "shop"))
 	s.play(time.Minute)

@@ -39,8 +39,8 @@ func halting(t *testing.T) (*waveStage, *pinboard) {
 	t.Helper()
 	s := inWaves(t, nil, "0", "0", "0", "0")
 	pins := &pinboard{}
-	s.opts.Halt, s.opts.Halts = gate.Halt{Percent: 50, Last: 4}, pins
-	s.storm = newStorm(s.opts.Halt)
+	s.controller.opts.Halt, s.controller.opts.Halts = gate.Halt{Percent: 50, Last: 4}, pins
+	s.controller.storm = newStorm(s.controller.opts.Halt)
 	s.change("2")
 	s.want("nothing failed yet", "w0 w1 w2 w3")
 	s.roll("w2", true)
@@ -57,8 +57,8 @@ func halting(t *testing.T) (*waveStage, *pinboard) {
 // halted compares whether reloads are halted, and lets the controller publish that.
 func (s *waveStage) halted(about string, want bool) {
 	s.Helper()
-	s.publishHalt(s.Context(), !want)
-	if got := s.ReloadsHalted(); got != want {
+	s.controller.publishHalt(s.Context(), !want)
+	if got := s.controller.ReloadsHalted(); got != want {
 		s.Errorf("%s: halted is %t", about, got)
 	}
 	s.play(5 * time.Second)
@@ -74,7 +74,7 @@ func TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover(t *testing.T) {
 	s.want("the next data", "w0 w1") // what failed may be mended
 	slices.Sort(s.says)
 	s.heard("the next data", "w2 ReloadHeld: The reload waits: 2 of the last 4 reloads in the cluster", "w3 ReloadHeld")
-	if held := s.HeldBy(gate.Halted); held != 2 {
+	if held := s.controller.HeldBy(gate.Halted); held != 2 {
 		t.Errorf("%d wait", held)
 	}
 	s.play(time.Minute)
@@ -82,7 +82,7 @@ func TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover(t *testing.T) {
 	s.roll("w0", true)
 	s.halted("one of them is mended", false)
 	s.want("one of them is mended", "w0 w1 w2 w3")
-	if pins.Is() || s.HeldBy(gate.Halted) != 0 {
+	if pins.Is() || s.controller.HeldBy(gate.Halted) != 0 {
 		t.Errorf("still published is %+v", pins.Halted)
 	}
 }
@@ -118,8 +118,8 @@ func TestAnUrgentChangeIsNotHalted(t *testing.T) {
 func TestARestartDoesNotEndAHalt(t *testing.T) {
 	s, _ := halting(t)
 	next := s.again()
-	next.trackAll()
-	next.accept(next.Context())
+	next.controller.trackAll()
+	next.controller.accept(next.Context())
 	next.edit("ca", "3")
 	next.play(5 * time.Second)
 	for _, name := range []string{"w2", "w3"} {
@@ -137,9 +137,9 @@ func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 		s.edited(name, func(d *appsv1.Deployment) { d.Status.Conditions = nil })
 	}
 	next := s.again()
-	next.trackAll()
-	next.accept(next.Context())
-	ask := next.otherWorkloads(nil).Halt
+	next.controller.trackAll()
+	next.controller.accept(next.Context())
+	ask := next.controller.otherWorkloads(nil).Halt
 	if a := ask(named("w2")); a.Open() || a.Stopped {
 		t.Errorf("before the Pods are listed: %+v", a)
 	}
@@ -154,12 +154,12 @@ func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 func (s *waveStage) again() *waveStage {
 	s.Helper()
 	next := &waveStage{stage: newStage(s.T), names: s.names, reloadedWith: map[string]bool{}}
-	next.server, next.api, next.events = s.server, next, s.events
+	next.server, next.controller.api, next.events = s.server, next, s.events
 	next.running, next.oldPods = s.running, true
-	next.opts.Halt, next.opts.Halts = s.opts.Halt, s.opts.Halts
-	next.storm = newStorm(s.opts.Halt)
+	next.controller.opts.Halt, next.controller.opts.Halts = s.controller.opts.Halt, s.controller.opts.Halts
+	next.controller.storm = newStorm(s.controller.opts.Halt)
 	next.clock.SetTime(s.clock.Now())
-	next.acting.Store(true)
+	next.controller.acting.Store(true)
 	src, err := s.server.Get("configmaps", inShop("ca"))
 	if err != nil {
 		s.Fatal(err)
@@ -178,25 +178,25 @@ func (s *waveStage) again() *waveStage {
 func TestWithoutAHaltLedgersNoteNoTime(t *testing.T) {
 	s := inWaves(t, nil, "0")
 	s.change("2")
-	if at := s.state.ReloadBegan(named("w0")); at != 0 {
+	if at := s.controller.state.ReloadBegan(named("w0")); at != 0 {
 		t.Errorf("it notes %d", at)
 	}
-	s.opts.Halt = gate.DefaultHalt()
-	s.storm = newStorm(s.opts.Halt)
+	s.controller.opts.Halt = gate.DefaultHalt()
+	s.controller.storm = newStorm(s.controller.opts.Halt)
 	s.roll("w0", true)
 	s.change("3")
-	if at := s.state.ReloadBegan(named("w0")); at == 0 {
+	if at := s.controller.state.ReloadBegan(named("w0")); at == 0 {
 		t.Error("with one, it notes none")
 	}
-	s.dropped(named("w0"))
-	if keys := s.state.LatestReloads(9); len(keys) != 0 {
+	s.controller.dropped(named("w0"))
+	if keys := s.controller.state.LatestReloads(9); len(keys) != 0 {
 		t.Errorf("%v are left", keys)
 	}
 }
 
 func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 	s, _ := halting(t)
-	s.dropped(named("w1"))
+	s.controller.dropped(named("w1"))
 	s.halted("one failed workload is deleted", false)
 	s.change("3")
 	s.want("one failed workload is deleted", "w0 w2 w3")
@@ -205,20 +205,20 @@ func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 // The latest reloads are the same, whatever order they are read in.
 func TestReloadsOfTheSameSecondHaveAnOrder(t *testing.T) {
 	s := inWaves(t, nil, "0", "0", "0")
-	s.opts.Halt = gate.Halt{Percent: 100, Last: 2}
-	s.storm = newStorm(s.opts.Halt)
+	s.controller.opts.Halt = gate.Halt{Percent: 100, Last: 2}
+	s.controller.storm = newStorm(s.controller.opts.Halt)
 	s.change("2")
-	keys := s.state.LatestReloads(2)
+	keys := s.controller.state.LatestReloads(2)
 	want := []workload.Key{named("w2"), named("w1")}
 	if len(keys) != 2 || keys[0] != want[0] || keys[1] != want[1] {
 		t.Errorf("%v", keys)
 	}
 	for _, key := range want {
-		if !s.storm.Counts(key, s.state.ReloadBegan(key)) {
+		if !s.controller.storm.Counts(key, s.controller.state.ReloadBegan(key)) {
 			t.Errorf("%s does not count", key)
 		}
 	}
-	if s.storm.Counts(named("w0"), s.state.ReloadBegan(named("w0"))) {
+	if s.controller.storm.Counts(named("w0"), s.controller.state.ReloadBegan(named("w0"))) {
 		t.Error("w0 counts, too")
 	}
 }

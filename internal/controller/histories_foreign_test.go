@@ -78,10 +78,10 @@ func (h *consentHistory) write(watched bool) {
 		h.elsewhere("infra", "ca", h.value, h.allow)
 		return
 	}
-	running := h.state
-	h.state = state.New(false) // of a controller that is about to end
+	running := h.controller.state
+	h.controller.state = state.New(false) // of a controller that is about to end
 	h.elsewhere("infra", "ca", h.value, h.allow)
-	h.state = running
+	h.controller.state = running
 }
 
 // restart starts a controller with a snapshot.
@@ -134,7 +134,7 @@ func (h *consentHistory) rest() {
 
 func (h *consentHistory) playConsent(seed uint64) (rollouts int) {
 	h.story = append(h.story, fmt.Sprintf("seed %d", seed))
-	h.acting.Store(true)
+	h.controller.acting.Store(true)
 	h.oldPods = true
 	h.add("web", true, "")
 	h.play(3 * time.Second)

@@ -36,7 +36,7 @@ func counts(keys string) func(*appsv1.Deployment) {
 func keyed(t *testing.T, keys string) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.oldPods = true
 	s.add("web", true, "")
 	s.setKeys("level", "1", "banner", "1")
@@ -71,14 +71,14 @@ func (s *stage) setKeys(pairs ...string) {
 // away edits the workload and the ConfigMap while no controller runs.
 func (s *stage) away(edit func(*appsv1.Deployment), pairs ...string) *stage {
 	s.Helper()
-	before := s.Controller
-	s.Controller = newStage(s.T).Controller
+	before := s.controller
+	s.controller = newStage(s.T).controller
 	s.setKeys(pairs...)
 	s.server.Advance(10 * time.Second)
 	if edit != nil {
 		s.change(edit)
 	}
-	s.Controller = before
+	s.controller = before
 	return s.restarted()
 }
 
@@ -238,7 +238,7 @@ func TestANamespaceAndAFlagCountOnlyUsedKeys(t *testing.T) {
 	s.reloadsAfter("another key", 1)
 	s.change(counts(""))
 	s.setNamespace(map[string]string{annotations.Keys: "all"}, true)
-	s.opts.Keys = policy.KeysUsed
+	s.controller.opts.Keys = policy.KeysUsed
 	s.reloadsAfter("the namespace counts all", 0)
 	s.setKeys("banner", "4")
 	s.reloadsAfter("another key", 1)

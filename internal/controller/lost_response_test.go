@@ -48,11 +48,11 @@ func (r reloads) Reloaded(_ *workload.Workload, d reload.Decision, _ time.Durati
 func TestAReloadWithALostResponseIsReportedAfterTheNextConflict(t *testing.T) {
 	s := newStage(t)
 	var told []int64
-	s.report = reloads{stageReport{stage: s}, &told}
+	s.controller.report = reloads{stageReport{stage: s}, &told}
 	s.add("web", true, "")
 	s.play(time.Minute)
 	api := &lossy{stage: s, loses: true}
-	s.api = api
+	s.controller.api = api
 	s.edit("web", "2")
 	s.play(settleTime + workqueue.FirstRetry/2)
 	api.loses = false
@@ -67,7 +67,7 @@ func TestAReloadWithALostResponseIsReportedAfterTheNextConflict(t *testing.T) {
 	}
 	s.deployments().put(landed, true)
 	s.play(time.Minute)
-	if len(told) != 2 || told[0] != 1 || told[1] != 2 || s.withoutAnswer() != 0 {
-		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, s.withoutAnswer())
+	if len(told) != 2 || told[0] != 1 || told[1] != 2 || s.controller.withoutAnswer() != 0 {
+		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, s.controller.withoutAnswer())
 	}
 }

@@ -49,7 +49,7 @@ func (s *stage) deploy(live bool) {
 
 func (s *stage) lacks(about string, want int) {
 	s.Helper()
-	if configMaps, secrets := s.LackingSource(source.ConfigMap), s.LackingSource(source.Secret); configMaps != want || secrets != 0 {
+	if configMaps, secrets := s.controller.LackingSource(source.ConfigMap), s.controller.LackingSource(source.Secret); configMaps != want || secrets != 0 {
 		s.Errorf("%s: %d workloads lack a ConfigMap and %d a Secret, want %d and 0", about, configMaps, secrets, want)
 	}
 }
@@ -57,7 +57,7 @@ func (s *stage) lacks(about string, want int) {
 func TestADeletedSourceIsReportedOncePerDeletion(t *testing.T) {
 	const deleted = "web SourceMissing: ConfigMap shop/web was deleted; new Pods of this Deployment cannot start & If it is created with other data"
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("all exists", "web Watching")
@@ -122,13 +122,13 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 		},
 		"it was missing at the start": {func(s *stage) { s.deploy(false) }, nil, 1},
 		"its kind is not watched": {
-			func(s *stage) { s.opts.IgnoredSources = []source.Kind{source.ConfigMap}; s.deploy(true) }, []string{"web Watching"}, 0,
+			func(s *stage) { s.controller.opts.IgnoredSources = []source.Kind{source.ConfigMap}; s.deploy(true) }, []string{"web Watching"}, 0,
 		},
 		"the namespace is being deleted": {
 			func(s *stage) {
 				s.add("web", false, "")
 				s.play(3 * time.Second)
-				s.state.PutNamespace(namespace, true)
+				s.controller.state.PutNamespace(namespace, true)
 				s.remove("web", true)
 			}, nil, 0,
 		},
@@ -144,7 +144,7 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.acting.Store(true)
+			s.controller.acting.Store(true)
 			tc.when(s)
 			s.play(untilReported)
 			s.heard(about, tc.want...)
@@ -155,7 +155,7 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 
 func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", false, "")
 	s.play(3 * time.Second)
 	var names []string
@@ -166,7 +166,7 @@ func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 	s.heard("the first ones are reported", "web SourceMissing: ConfigMap shop/missing-0 & 97 more do not exist")
 	s.annotate(map[string]string{annotations.Settle: "2s"})
 	s.heard("once")
-	if kept := len(s.recordOf(named("web")).missing.due); kept != mostLacking {
+	if kept := len(s.controller.recordOf(named("web")).missing.due); kept != mostLacking {
 		t.Errorf("%d are kept, want %d", kept, mostLacking)
 	}
 }
@@ -174,7 +174,7 @@ func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 // The ledger still has what an earlier selector has selected.
 func TestASelectorThatSelectsNothingIsReportedAtOnce(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	made, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "board", Labels: map[string]string{"plugins": "grafana"}}}, "kubectl")
 	if err != nil {

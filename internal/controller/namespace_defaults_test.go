@@ -17,7 +17,7 @@ import (
 func (s *stage) setNamespace(values map[string]string, live bool) {
 	s.Helper()
 	ns := s.namespaceWith(values)
-	s.putNamespace(ns, live)
+	s.controller.putNamespace(ns, live)
 }
 
 func (s *stage) namespaceWith(values map[string]string) *corev1.Namespace {
@@ -51,7 +51,7 @@ func optIn(value string) map[string]string {
 func unannotated(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.oldPods = true
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations = nil })
@@ -104,10 +104,10 @@ func TestAWorkloadThatOptsOutBeatsItsNamespace(t *testing.T) {
 
 func TestANamespaceThatOptsOutBeatsTheFlag(t *testing.T) {
 	s := newStage(t)
-	s.opts.AutoReloadAll = true
-	s.Controller = New(s.opts, s, s.clock, s.log, s.report, s.counter)
-	s.installation.Installed = s.clock.Now().Add(-time.Hour)
-	s.acting.Store(true)
+	s.controller.opts.AutoReloadAll = true
+	s.controller = New(s.controller.opts, s, s.clock, s.controller.log, s.controller.report, s.controller.counter)
+	s.controller.installation.Installed = s.clock.Now().Add(-time.Hour)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations = nil })
 	s.setNamespace(optIn("false"), true)
@@ -154,8 +154,8 @@ func TestANamespaceThatIsAnnotatedWhileNoControllerRunsRollsNothing(t *testing.T
 func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 	s.Helper()
 	next := s.restarted()
-	next.putNamespace(ns, false)
-	next.state.KeepNamespaces(func(string) bool { return true })
+	next.controller.putNamespace(ns, false)
+	next.controller.state.KeepNamespaces(func(string) bool { return true })
 	return next
 }
 
@@ -163,15 +163,15 @@ func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 // when, but for the time of its other annotations.
 func TestANamespaceThatOptsOutNoLongerRollsNothing(t *testing.T) {
 	s := unannotated(t)
-	s.opts.AutoReloadAll = true
-	s.installation.Coverage.AllSince = s.server.Now().Add(-time.Hour)
+	s.controller.opts.AutoReloadAll = true
+	s.controller.installation.Coverage.AllSince = s.server.Now().Add(-time.Hour)
 	s.setNamespace(optIn("false"), true)
 	s.server.Advance(time.Minute)
 	s.editAndPlay("2") // the Pods are older
 	s.reloaded("opted out", 0)
 	s.server.Advance(time.Minute)
 	next := s.restartedIn(s.namespaceWith(map[string]string{"owner": "shop"}))
-	next.installation = s.installation
+	next.controller.installation = s.controller.installation
 	next.play(time.Minute)
 	next.reloaded("opted in by the flag", 0)
 	next.editAndPlay("3")
@@ -184,7 +184,7 @@ func TestDefaultsOfASnapshotApplyToAllWorkloads(t *testing.T) {
 	ns := s.namespaceWith(optIn("true"))
 	next := s.restartedIn(ns)
 	next.play(time.Minute)
-	if w, _ := next.state.Workload(named("web")); w.LedgerText == "" {
+	if w, _ := next.controller.state.Workload(named("web")); w.LedgerText == "" {
 		t.Error("it has no ledger")
 	}
 	next.editAndPlay("2")
@@ -193,7 +193,7 @@ func TestDefaultsOfASnapshotApplyToAllWorkloads(t *testing.T) {
 
 func TestTheSettlePeriodOfANamespaceIsADefault(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.setNamespace(map[string]string{annotations.Settle: "9s"}, true)
 	s.play(10 * time.Second)

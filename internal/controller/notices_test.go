@@ -22,12 +22,12 @@ import (
 
 // Notify implements Report.
 func (r stageReport) Notify(n notice.Notice) {
-	if n.Once != "" && r.standsAlready(n) {
+	if n.Once != "" && r.stage.standsAlready(n) {
 		return
 	}
-	r.says = append(r.says, n.About.Name+" "+n.Reason+": "+n.Text)
+	r.stage.says = append(r.stage.says, n.About.Name+" "+n.Reason+": "+n.Text)
 	if n.Alert {
-		r.alerts++
+		r.stage.alerts++
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *stage) annotate(annotations map[string]string) {
 
 func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("opted in", "web Watching")
@@ -93,7 +93,7 @@ func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 	s.heard("something else")
 
 	// Nobody knows which of these exist.
-	s.opts.IgnoredSources = []source.Kind{source.Secret}
+	s.controller.opts.IgnoredSources = []source.Kind{source.Secret}
 	s.annotate(map[string]string{annotations.DefaultNames().Secret: "a", annotations.DefaultNames().SecretProviderClass: "b"})
 	s.heard("of kinds that are not read")
 }
@@ -183,7 +183,7 @@ func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {
 		snapshot(deployments, s.server.List("deployments")...)
 		s.play(untilReported)
 	}
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.play(3 * time.Second)
 	s.heard("what stood there at the start")
 	gap()

@@ -18,9 +18,9 @@ import (
 func notifying(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.oldPods = true
-	s.opts.Mode = policy.ModeNotify
+	s.controller.opts.Mode = policy.ModeNotify
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -31,7 +31,7 @@ func notifying(t *testing.T) *stage {
 // date.
 func (s *stage) outOfDate(about string, reloads, workloads int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Notify); s.marked != reloads || got != workloads {
+	if got := s.controller.HeldBy(gate.Notify); s.marked != reloads || got != workloads {
 		s.Errorf("%s: %d reloads and %d out of date, want %d and %d", about, s.marked, got, reloads, workloads)
 	}
 }
@@ -68,7 +68,7 @@ func TestEachChangeIsNotifiedOnceUntilAUserRollsTheWorkload(t *testing.T) {
 	if s.patched != writes+1 {
 		s.Errorf("%d writes, want one that records the data", s.patched-writes)
 	}
-	s.opts.Mode = policy.ModeReload
+	s.controller.opts.Mode = policy.ModeReload
 	s = s.restarted()
 	s.oldPods = false
 	s.play(time.Hour)
@@ -104,7 +104,7 @@ func TestTheRolloutOfAUserEndsIt(t *testing.T) {
 	s.outOfDate("a change", 0, 1)
 	s.restartByUser()
 	s.outOfDate("the user has rolled it", 0, 0)
-	if w, _ := s.state.Workload(named("web")); strings.Contains(w.LedgerText, "noted") {
+	if w, _ := s.controller.state.Workload(named("web")); strings.Contains(w.LedgerText, "noted") {
 		t.Errorf("the ledger has the note: %s", w.LedgerText)
 	}
 }
@@ -113,7 +113,7 @@ func TestTheRolloutOfAUserEndsIt(t *testing.T) {
 func TestALostResponseLosesNoNotification(t *testing.T) {
 	s := notifying(t)
 	api := &lossy{stage: s, loses: true}
-	s.api = api
+	s.controller.api = api
 	s.editAndPlay("2")
 	s.heard("the response is lost")
 	api.loses = false
@@ -157,8 +157,8 @@ func TestTheMostSpecificModeCounts(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.acting.Store(true)
-			s.opts.Mode = tc.flag
+			s.controller.acting.Store(true)
+			s.controller.opts.Mode = tc.flag
 			s.add("web", true, "")
 			s.setNamespace(tc.namespace, true)
 			s.change(func(d *appsv1.Deployment) {
@@ -204,7 +204,7 @@ func TestAModeThatChangesMeanwhileCounts(t *testing.T) {
 // No other workload waits for one that only its user rolls.
 func TestALaterWaveDoesNotWaitForAUser(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) {
 		d.Annotations[annotations.Wave], d.Annotations[annotations.Mode] = "-1", "notify"

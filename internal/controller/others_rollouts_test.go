@@ -14,7 +14,7 @@ import (
 func newRelease(t *testing.T, change func(*appsv1.Deployment)) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.controller.report = told{stageReport{stage: r.stage}, &r.lines}
 	r.add("web", true, "")
 	r.status(3, 3, 3)
 	r.play(time.Minute)
@@ -51,14 +51,14 @@ func TestPodsKeptByAnotherClientsRolloutAreReportedOnce(t *testing.T) {
 
 	// A start finds the data in the ledger.
 	again := &road{stage: newStage(t)}
-	again.report, again.server = told{stageReport{stage: again.stage}, &again.lines}, r.server
+	again.controller.report, again.server = told{stageReport{stage: again.stage}, &again.lines}, r.server
 	source, err := r.server.Get("configmaps", inShop("web"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	again.configMaps().put(source, false)
 	again.deployments().put(again.stands(), false)
-	again.trackAll()
+	again.controller.trackAll()
 	again.play(time.Hour)
 	again.want(0)
 
@@ -78,7 +78,7 @@ func TestPodsReplacedByAnotherClientsRolloutAreNotReported(t *testing.T) {
 			r.status(3, 3, 3)
 		},
 		"the Deployment is deleted": func(r *road) {
-			r.dropped(workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"})
+			r.controller.dropped(workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"})
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestPodsReplacedByAnotherClientsRolloutAreNotReported(t *testing.T) {
 			happens(r)
 			r.play(time.Hour)
 			r.want(0)
-			if r.othersAwaited() != 0 {
-				t.Errorf("%d are still waited for", r.othersAwaited())
+			if r.controller.othersAwaited() != 0 {
+				t.Errorf("%d are still waited for", r.controller.othersAwaited())
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestARecordWithALostResponseReportsTheKeptPods(t *testing.T) {
 	r.status(3, 0, 3)
 	r.play(time.Minute)
 	api := &lossy{stage: r.stage, loses: true}
-	r.api = api
+	r.controller.api = api
 	r.release("3", pause)
 	api.loses = false
 	r.status(3, 0, 3)

@@ -41,9 +41,9 @@ func (r pausing) Notify(n notice.Notice) {
 func paused(t *testing.T) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
+	r.controller.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
 	r.add("web", true, "")
-	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "10m" })
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.controller.opts.Names.PausePeriod] = "10m" })
 	r.status(3, 3, 3)
 	r.play(time.Minute)
 	r.edit("web", "2")
@@ -80,8 +80,8 @@ func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Second)
-	if last := r.lines[len(r.lines)-1]; last[:len("rolled 3 pods")] != "rolled 3 pods" || r.pauses.Depth() != 0 {
-		t.Errorf("told was %q, %d wait", r.lines, r.pauses.Depth())
+	if last := r.lines[len(r.lines)-1]; last[:len("rolled 3 pods")] != "rolled 3 pods" || r.controller.pauses.Depth() != 0 {
+		t.Errorf("told was %q, %d wait", r.lines, r.controller.pauses.Depth())
 	}
 }
 
@@ -89,8 +89,8 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	r := paused(t)
 	next := newStage(t)
 	next.server, next.clock = r.server, r.clock
-	next.Controller = New(r.opts, next, next.clock, r.log, r.report, r.counter)
-	next.installation.Installed, r.stage = r.installation.Installed, next
+	next.controller = New(r.controller.opts, next, next.clock, r.controller.log, r.controller.report, r.controller.counter)
+	next.controller.installation.Installed, r.stage = r.controller.installation.Installed, next
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 func TestAStandbyResumesNothing(t *testing.T) {
 	r := paused(t)
 	leads := false
-	r.leads = func() bool { return leads }
+	r.controller.leads = func() bool { return leads }
 	r.play(time.Hour)
 	r.wantPause(true)
 	leads = true
@@ -154,8 +154,8 @@ func TestADeploymentDeletedAsItsPauseEndsIsNoFailure(t *testing.T) {
 func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
 	r := paused(t)
 	// A reconciliation has failed, and the next one comes later.
-	r.queue.Failed(named("web"))
-	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
+	r.controller.queue.Failed(named("web"))
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.controller.opts.Names.PausePeriod] = "1s" })
 	r.play(time.Second)
 	if len(r.lines) != 1 {
 		t.Errorf("told was %q", r.lines)
@@ -187,7 +187,7 @@ func TestAPauseWithASpoiltBeginEndsAtOnce(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			r := paused(t)
 			r.play(time.Minute)
-			r.change(func(d *appsv1.Deployment) { spoil(d.Annotations, r.opts.Names.PausedAt) })
+			r.change(func(d *appsv1.Deployment) { spoil(d.Annotations, r.controller.opts.Names.PausedAt) })
 			r.play(5 * time.Second)
 			r.wantPause(false, "resumed at 12:02:03, spoilt true")
 		})
@@ -200,12 +200,12 @@ func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	since := obj.GetAnnotations()[r.opts.Names.PausedAt]
+	since := obj.GetAnnotations()[r.controller.opts.Names.PausedAt]
 	r.play(time.Hour)
 	wrote := r.patched
 	for range 100 {
 		r.change(func(d *appsv1.Deployment) {
-			d.Spec.Paused, d.Annotations[r.opts.Names.PausedAt] = true, since
+			d.Spec.Paused, d.Annotations[r.controller.opts.Names.PausedAt] = true, since
 		})
 		r.play(time.Minute)
 	}
@@ -229,7 +229,7 @@ func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 func TestTwoPausesWithinOneSecond(t *testing.T) {
 	r := paused(t)
 	r.change(func(d *appsv1.Deployment) {
-		d.Annotations[r.opts.Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
+		d.Annotations[r.controller.opts.Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
 	})
 	r.play(time.Second)
 	r.clock.SetTime(r.clock.Now().Truncate(time.Second).Add(time.Second))
@@ -245,7 +245,7 @@ func TestTwoPausesWithinOneSecond(t *testing.T) {
 
 func TestADryRunEndsNoPause(t *testing.T) {
 	r := paused(t)
-	r.opts.DryRun = true
+	r.controller.opts.DryRun = true
 	wrote := r.patched
 	r.play(time.Hour)
 	if r.patched != wrote {

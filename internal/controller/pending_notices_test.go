@@ -14,8 +14,8 @@ import (
 
 // begins has the stage act, as Run does when the lease is held.
 func (s *stage) begins() {
-	s.acting.Store(true)
-	s.pending.emitAll()
+	s.controller.acting.Store(true)
+	s.controller.pending.emitAll()
 }
 
 // A user who applies a workload while the controller waits for the lease gets the same notices.
@@ -67,17 +67,17 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
-			s.clock.Step(s.opts.Settle)
-			s.anotherLeads()
+			s.clock.Step(s.controller.opts.Settle)
+			s.controller.anotherLeads()
 		}, nil},
 		"another instance acts, and does not look at it yet": {func(s *stage) {
 			s.add("web", true, "")
-			s.clock.Step(s.opts.Settle - 1)
-			s.anotherLeads()
+			s.clock.Step(s.controller.opts.Settle - 1)
+			s.controller.anotherLeads()
 		}, []string{"web Watching"}},
 		"another instance has acted before": {func(s *stage) {
 			s.add("web", false, "")
-			s.anotherLeads()
+			s.controller.anotherLeads()
 			s.annotateSource(true, misspelt)
 		}, []string{"web AnnotationIgnored: reloader.stakater.com/mach"}},
 	} {
@@ -88,12 +88,12 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.begins()
 			s.play(time.Minute)
 			s.heard("when it acts", tc.want...)
-			s.pending.emitAll()
-			s.anotherLeads() // which is over
+			s.controller.pending.emitAll()
+			s.controller.anotherLeads() // which is over
 			s.play(time.Minute)
 			s.heard("later")
-			if len(s.pending.of)+s.newcomers() != 0 {
-				t.Errorf("%d and %d are kept", len(s.pending.of), s.newcomers())
+			if len(s.controller.pending.of)+s.controller.newcomers() != 0 {
+				t.Errorf("%d and %d are kept", len(s.controller.pending.of), s.controller.newcomers())
 			}
 		})
 	}
@@ -104,8 +104,8 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 func TestNoticesSurviveForgettingTheWorkload(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}
-	s.notifyMistakes(subject{workload: key}, "u", []annotations.Mistake{{Annotation: "a"}}, nil, func([]annotations.Mistake) { s.says = append(s.says, "told") })
-	s.forget(key)
+	s.controller.notifyMistakes(subject{workload: key}, "u", []annotations.Mistake{{Annotation: "a"}}, nil, func([]annotations.Mistake) { s.says = append(s.says, "told") })
+	s.controller.forget(key)
 	s.begins()
 	s.heard("when it acts", "told")
 }

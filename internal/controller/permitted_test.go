@@ -14,7 +14,7 @@ import (
 // begin has the controller know what there is under another setting, as after a restart.
 func (s *jobStage) begin(all bool) {
 	s.Helper()
-	s.opts.AutoReloadAll, s.state = all, state.New(all)
+	s.controller.opts.AutoReloadAll, s.controller.state = all, state.New(all)
 	source, err := s.server.Get("configmaps", inShop("load"))
 	if err != nil {
 		s.Fatal(err)
@@ -30,8 +30,8 @@ func (s *jobStage) begin(all bool) {
 func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"team": "a"})
 	optOut := func(s *jobStage) { s.begin(false) }
-	unselect := func(s *jobStage) { s.opts.NamespaceSelector = selector }
-	terminate := func(s *jobStage) { s.state.PutNamespace(namespace, true) }
+	unselect := func(s *jobStage) { s.controller.opts.NamespaceSelector = selector }
+	terminate := func(s *jobStage) { s.controller.state.PutNamespace(namespace, true) }
 	for about, tc := range map[string]struct {
 		writes int
 		change func(*jobStage)
@@ -54,10 +54,10 @@ func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 			s.begin(true)
 			s.run("load", func(o *batchv1.Job) { o.Annotations = nil })
 			s.writes = nil
-			s.leads = func() bool { return len(s.writes) < tc.writes }
+			s.controller.leads = func() bool { return len(s.writes) < tc.writes }
 			s.edit("load", "2")
 			s.play(time.Minute)
-			s.leads, s.writes = func() bool { return true }, nil
+			s.controller.leads, s.writes = func() bool { return true }, nil
 			tc.change(s)
 			s.play(time.Minute)
 			if got := s.written(); got != tc.want {
@@ -72,16 +72,16 @@ func TestAJobIsStillRecreatedWhenItsNamespaceIsSelected(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
-	s.leads = func() bool { return len(s.writes) < 2 }
+	s.controller.leads = func() bool { return len(s.writes) < 2 }
 	s.edit("load", "2")
 	s.play(time.Minute)
-	s.leads = func() bool { return true }
-	s.opts.NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
+	s.controller.leads = func() bool { return true }
+	s.controller.opts.NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
 	s.play(time.Minute)
 	if len(s.writes) != 2 {
 		t.Fatalf("written: %v", s.writes)
 	}
-	s.selectNamespace(&metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"team": "a"}}, true)
+	s.controller.selectNamespace(&metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"team": "a"}}, true)
 	s.play(time.Minute)
 	s.heard("made again", "load reloaded")
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // Reconciled implements Report.
-func (r stageReport) Reconciled(l Reconciliation) { r.looks = append(r.looks, l) }
+func (r stageReport) Reconciled(l Reconciliation) { r.stage.looks = append(r.stage.looks, l) }
 
 // Queued implements Report.
-func (r stageReport) Queued() { r.queued++ }
+func (r stageReport) Queued() { r.stage.queued++ }
 
 // Waited implements Report.
-func (r stageReport) Waited(late time.Duration) { r.late = append(r.late, late) }
+func (r stageReport) Waited(late time.Duration) { r.stage.late = append(r.stage.late, late) }
 
 // told are the reconciliations since the last call, in short.
 func (s *stage) told() []string {
@@ -32,7 +32,7 @@ func (s *stage) told() []string {
 
 func TestEachReconciliationIsCounted(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.takes = 20 * time.Millisecond
 	says := func(about string, want ...string) {
 		t.Helper()
@@ -47,11 +47,11 @@ func TestEachReconciliationIsCounted(t *testing.T) {
 	s.play(3 * time.Second)
 	says("rolled", `Deployment success scanned=true matched=true skipped="" 20ms`)
 
-	s.opts.DryRun = true
+	s.controller.opts.DryRun = true
 	s.edit("web", "3")
 	s.play(3 * time.Second)
 	says("a dry run", `Deployment success scanned=true matched=true skipped="dry_run" 0s`)
-	s.opts.DryRun = false
+	s.controller.opts.DryRun = false
 
 	s.refuses = errors.New("no")
 	s.edit("web", "4")

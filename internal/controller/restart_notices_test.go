@@ -12,21 +12,21 @@ import (
 func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 	s := failed(t)
 	next := s.again()
-	next.trackAll()
+	next.controller.trackAll()
 	next.play(5 * time.Minute)
-	if next.StoppedSources() != 1 {
+	if next.controller.StoppedSources() != 1 {
 		t.Error("it does not know of the stop")
 	}
 	next.heard("a restart")
 	next.change("3")
 	next = next.again()
-	next.trackAll()
+	next.controller.trackAll()
 	next.roll("w0", false)
 	next.play(11 * time.Minute)
 	next.heard("the next data fails, too", "ca WavesStopped", "w1 ReloadHeld")
 
 	next = next.again()
-	next.trackAll()
+	next.controller.trackAll()
 	next.play(2 * time.Minute)
 	next.heard("another restart")
 	next.roll("w0", true)
@@ -37,13 +37,13 @@ func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 func TestAStopThatBeginsAgainIsAnotherOne(t *testing.T) {
 	s := failed(t)
 	s = s.again()
-	s.trackAll()
+	s.controller.trackAll()
 	s.play(time.Minute)
 	s.heard("a restart")
 	s.source(annotations.Soak, "5m")
 	s.roll("w0", true)
 	s.play(time.Minute)
-	if s.StoppedSources() != 0 {
+	if s.controller.StoppedSources() != 0 {
 		t.Error("it has not recovered")
 	}
 	s.down("w0")
@@ -57,18 +57,18 @@ func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
 	s.says = nil
 	for _, about := range []string{"a restart", "another restart"} {
 		next := s.again()
-		next.trackAll()
-		next.accept(next.Context())
-		before := next.storm.before
+		next.controller.trackAll()
+		next.controller.accept(next.Context())
+		before := next.controller.storm.before
 		if !before {
 			t.Errorf("%s: the halt is forgotten", about)
 		}
 		// The Pods are not listed yet.
-		if halted, _ := next.publishHalt(next.Context(), before); !halted || !pins.Is() {
+		if halted, _ := next.controller.publishHalt(next.Context(), before); !halted || !pins.Is() {
 			t.Errorf("%s: the halt ends", about)
 		}
 		next.play(time.Minute)
-		if halted, _ := next.publishHalt(next.Context(), before); !halted || !next.ReloadsHalted() {
+		if halted, _ := next.controller.publishHalt(next.Context(), before); !halted || !next.controller.ReloadsHalted() {
 			t.Errorf("%s: the halt has ended", about)
 		}
 		next.heard(about)
@@ -79,24 +79,24 @@ func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
 func TestAHaltGoesOnUntilThePodsAreListed(t *testing.T) {
 	s, pins := halting(t)
 	next := s.again()
-	next.trackAll()
-	next.accept(next.Context())
-	if next.ReloadsHalted() || !next.storm.Unsure() {
+	next.controller.trackAll()
+	next.controller.accept(next.Context())
+	if next.controller.ReloadsHalted() || !next.controller.storm.Unsure() {
 		t.Fatal("the failures are known before the Pods are listed")
 	}
-	if halted, done := next.publishHalt(next.Context(), next.storm.before); !halted || done || !pins.Is() {
+	if halted, done := next.controller.publishHalt(next.Context(), next.controller.storm.before); !halted || done || !pins.Is() {
 		t.Errorf("the halt goes on: %t; published: %t", halted, pins.Is())
 	}
 	next.play(time.Minute)
-	if !next.ReloadsHalted() {
+	if !next.controller.ReloadsHalted() {
 		t.Error("the halt has ended when the Pods are listed")
 	}
 }
 
 func TestARestartRepeatsNoNoticeOfAClosedWindow(t *testing.T) {
 	s := newStage(t)
-	s.opts.Window = evening
-	s.acting.Store(true)
+	s.controller.opts.Window = evening
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.says = nil

@@ -14,12 +14,12 @@ func (r *road) next(changes ...func(*Options)) *road {
 	r.Helper()
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
-	n.Controller.clock, n.queue, n.rollouts = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
-	n.installation.Installed = r.installation.Installed
+	n.controller.clock, n.controller.queue, n.controller.rollouts = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
+	n.controller.installation.Installed = r.controller.installation.Installed
 	for _, change := range changes {
-		change(&n.opts)
+		change(&n.controller.opts)
 	}
-	n.report = told{stageReport{stage: n.stage}, &n.lines}
+	n.controller.report = told{stageReport{stage: n.stage}, &n.lines}
 	for _, resource := range []string{"configmaps", "deployments"} {
 		for _, obj := range r.server.List(resource) {
 			if resource == "configmaps" {
@@ -29,7 +29,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 			}
 		}
 	}
-	n.trackAll()
+	n.controller.trackAll()
 	return n
 }
 
@@ -50,12 +50,12 @@ func TestAfterARestart(t *testing.T) {
 			r := newRoad(t)
 			tc.before(r)
 			n := r.next()
-			for key, _, ok := n.rollouts.Pop(); ok; key, _, ok = n.rollouts.Pop() {
-				n.rollouts.Finish(key, n.trackRollout(t.Context(), key))
+			for key, _, ok := n.controller.rollouts.Pop(); ok; key, _, ok = n.controller.rollouts.Pop() {
+				n.controller.rollouts.Finish(key, n.controller.trackRollout(t.Context(), key))
 			}
 			n.want(tc.asked)
-			if n.RolloutsInProgress() != tc.follow {
-				t.Errorf("%d are followed", n.RolloutsInProgress())
+			if n.controller.RolloutsInProgress() != tc.follow {
+				t.Errorf("%d are followed", n.controller.RolloutsInProgress())
 			}
 		})
 	}

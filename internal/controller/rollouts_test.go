@@ -29,8 +29,8 @@ func TestThePodsOfACompletedRolloutAreListedOnce(t *testing.T) {
 		r.play(time.Hour)
 	}
 	r.want(1, "rolled 3 pods after 1m31s")
-	if r.RolloutsInProgress() != 0 || r.rollouts.Depth() != 0 {
-		t.Errorf("%d are followed, %d wait", r.RolloutsInProgress(), r.rollouts.Depth())
+	if r.controller.RolloutsInProgress() != 0 || r.controller.rollouts.Depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.controller.RolloutsInProgress(), r.controller.rollouts.Depth())
 	}
 }
 
@@ -73,8 +73,8 @@ func TestARolloutWithoutFoundPodsIsNotComplete(t *testing.T) {
 	r.want(2, "not rolled: pods-not-found, 0 of 0")
 	r.pods(0, 3)
 	r.play(time.Hour)
-	if last := r.lines[len(r.lines)-1]; r.RolloutsInProgress() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
-		t.Errorf("%d are followed, told was %q", r.RolloutsInProgress(), r.lines)
+	if last := r.lines[len(r.lines)-1]; r.controller.RolloutsInProgress() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
+		t.Errorf("%d are followed, told was %q", r.controller.RolloutsInProgress(), r.lines)
 	}
 }
 
@@ -247,12 +247,12 @@ func TestADeletedWorkloadLeavesNoRetries(t *testing.T) {
 	r.refuses = errors.New("not now")
 	r.status(3, 3, 3)
 	r.play(time.Minute)
-	if r.rollouts.TriesOf(named("web")) == 0 {
+	if r.controller.rollouts.TriesOf(named("web")) == 0 {
 		t.Fatal("listing the Pods did not fail")
 	}
 	r.deployments().del(inShop("web"), "")
 	r.play(workqueue.LastRetry)
-	if tries := r.rollouts.TriesOf(named("web")); tries != 0 {
+	if tries := r.controller.rollouts.TriesOf(named("web")); tries != 0 {
 		t.Errorf("a new workload of the name begins with %d tries", tries)
 	}
 }
@@ -267,11 +267,11 @@ func TestWhatEndsBeforeItsEnd(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			r := newRoad(t)
 			end(r)
-			if r.RolloutsInProgress() != 0 {
+			if r.controller.RolloutsInProgress() != 0 {
 				t.Fatal("it is followed")
 			}
 			before := r.askedAfter
-			r.rollouts.Add(named("web"), 0, 0)
+			r.controller.rollouts.Add(named("web"), 0, 0)
 			r.play(time.Second)
 			r.want(before)
 		})
@@ -306,7 +306,7 @@ func TestADryRunFollowsNothing(t *testing.T) {
 	n := r.next(func(o *Options) { o.DryRun = true })
 	n.edit("web", "3")
 	n.play(time.Hour)
-	if n.RolloutsInProgress() != 0 || n.askedAfter != 0 {
-		t.Errorf("%d are followed, asked for %d times", n.RolloutsInProgress(), n.askedAfter)
+	if n.controller.RolloutsInProgress() != 0 || n.askedAfter != 0 {
+		t.Errorf("%d are followed, asked for %d times", n.controller.RolloutsInProgress(), n.askedAfter)
 	}
 }

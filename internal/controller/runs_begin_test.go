@@ -38,7 +38,7 @@ func (s *jobStage) schedule(name string, labels map[string]string, inStatus bool
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.workloads(s.kinds["CronJob"], "").put(told, true)
+	s.controller.workloads(s.controller.kinds["CronJob"], "").put(told, true)
 }
 
 func TestARunOfTheScheduleCountsFromWhenItBegan(t *testing.T) {

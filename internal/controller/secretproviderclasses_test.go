@@ -35,23 +35,23 @@ func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
 		Key: named("web"), UID: "1", ResourceVersion: "2", References: []workload.Reference{{Key: source.LocalKey{Kind: source.SecretProviderClass, Name: "vault"}}},
 	}
 	web.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().Auto: "true"}, nil, annotations.DefaultNames())
-	s.state.PutWorkload(web, true)
-	reports := s.classReports("")
+	s.controller.state.PutWorkload(web, true)
+	reports := s.controller.classReports("")
 	report := func(resourceVersion, objectVersion string) {
 		reports.put(readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '"+resourceVersion+"'}, status: {podName: web-1, secretProviderClassName: vault, objects: [{id: a, version: "+objectVersion+"}]}}"), true)
 	}
 	report("7", "v1")
-	classes := s.definitions("")
+	classes := s.controller.definitions("")
 	ignored := func(resourceVersion string) *unstructured.Unstructured {
 		return readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClass, metadata: {namespace: shop, name: vault, resourceVersion: '"+resourceVersion+"', annotations: {"+annotations.DefaultNames().Ignore+": 'true'}}}")
 	}
 	classes.put(ignored("8"), true)
-	if f, _ := s.state.Facts(web.Key); len(f.Concerns) != 0 {
+	if f, _ := s.controller.state.Facts(web.Key); len(f.Concerns) != 0 {
 		t.Fatalf("ignored, and it concerns the workload: %+v", f.Concerns)
 	}
 	check := func(content uint64) {
 		t.Helper()
-		f, _ := s.state.Facts(web.Key)
+		f, _ := s.controller.state.Facts(web.Key)
 		if len(f.Concerns) != 1 || f.Concerns[0].Seen.Annotations != 9 || f.Concerns[0].Seen.Content != content {
 			t.Errorf("deleted in version 9, with data from version %d: %+v", content, f.Concerns)
 		}
@@ -101,7 +101,7 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 			}
 			// From a snapshot and from the watch, over what was right before, and gone.
 			s := newStage(t)
-			reports, right := s.classReports(""), readYAML(t, head+named+", objects: [{id: a, version: v1}]}}")
+			reports, right := s.controller.classReports(""), readYAML(t, head+named+", objects: [{id: a, version: v1}]}}")
 			for _, live := range []bool{false, true} {
 				reports.put(right, live)
 				reports.put(o, live)
@@ -110,17 +110,17 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 				if tc.class != "" {
 					want = 1
 				}
-				if len(s.classes.reports) != want {
-					t.Errorf("live: %t: %d reports are known, want %d", live, len(s.classes.reports), want)
+				if len(s.controller.classes.reports) != want {
+					t.Errorf("live: %t: %d reports are known, want %d", live, len(s.controller.classes.reports), want)
 				}
 			}
 			reports.put(right, true)
-			if len(s.classes.reports) != 1 {
+			if len(s.controller.classes.reports) != 1 {
 				t.Error("the one that is right again is not known")
 			}
 			reports.del(inShop("web-1-vault"), "")
-			if len(s.classes.reports) != 0 {
-				t.Errorf("%d are known of one that is gone", len(s.classes.reports))
+			if len(s.controller.classes.reports) != 0 {
+				t.Errorf("%d are known of one that is gone", len(s.controller.classes.reports))
 			}
 		})
 	}

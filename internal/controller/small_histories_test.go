@@ -131,9 +131,9 @@ func smallOptions() Options {
 func (h *smallHistory) begin(api API, opts Options) {
 	h.say("a controller starts")
 	h.events, h.up = nil, true
-	h.Controller = New(opts, api, h.clock, slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog})), stageReport{stage: h.stage}, noReport{})
-	h.installation.Installed = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
-	h.acting.Store(true)
+	h.controller = New(opts, api, h.clock, slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog})), stageReport{stage: h.stage}, noReport{})
+	h.controller.installation.Installed = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
+	h.controller.acting.Store(true)
 	for _, obj := range h.server.List("configmaps") {
 		h.configMaps().put(obj, false)
 	}
@@ -182,11 +182,11 @@ func (h *smallHistory) elapse(d time.Duration) {
 // work lets the controller do some of what is due.
 func (h *smallHistory) work() {
 	for range 4 {
-		if key, _, ok := h.queue.Pop(); ok {
-			h.queue.Finish(key, h.reconcile(h.t.Context(), key))
+		if key, _, ok := h.controller.queue.Pop(); ok {
+			h.controller.queue.Finish(key, h.controller.reconcile(h.t.Context(), key))
 		}
-		if key, _, ok := h.rollouts.Pop(); ok {
-			h.rollouts.Finish(key, h.trackRollout(h.t.Context(), key))
+		if key, _, ok := h.controller.rollouts.Pop(); ok {
+			h.controller.rollouts.Finish(key, h.controller.trackRollout(h.t.Context(), key))
 		}
 	}
 }

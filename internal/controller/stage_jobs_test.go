@@ -50,7 +50,7 @@ func (r jobReport) Failed(_ *workload.Workload, _ reload.Decision, err error, _ 
 
 // Reloaded implements Report.
 func (r jobReport) Reloaded(w *workload.Workload, _ reload.Decision, _ time.Duration) {
-	r.says = append(r.says, w.Key.Name+" reloaded")
+	r.stage.says = append(r.stage.says, w.Key.Name+" reloaded")
 }
 
 type jobList struct {
@@ -146,18 +146,18 @@ func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key workload.Key) (ru
 }
 
 func (s *jobStage) jobHandler() *handler {
-	return s.Controller.jobHandler(s.workloads(s.kinds["Job"], ""), "")
+	return s.controller.jobHandler(s.controller.workloads(s.controller.kinds["Job"], ""), "")
 }
 
 func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
 	s := &jobStage{stage: newStage(t)}
-	s.api, s.report = s, jobReport{stageReport{stage: s.stage}, s}
+	s.controller.api, s.controller.report = s, jobReport{stageReport{stage: s.stage}, s}
 	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.installation.Key = key
+	s.controller.installation.Key = key
 	source, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "load"}, Data: map[string]string{"v": "1"},
 	}, "kubectl")
@@ -194,7 +194,7 @@ func (s *jobStage) cronJob(name string, change func(*batchv1.CronJob)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.workloads(s.kinds["CronJob"], "").put(made, false)
+	s.controller.workloads(s.controller.kinds["CronJob"], "").put(made, false)
 	s.play(3 * time.Second)
 }
 

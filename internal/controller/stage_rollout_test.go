@@ -43,7 +43,7 @@ type road struct {
 func newRoad(t *testing.T) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.controller.report = told{stageReport{stage: r.stage}, &r.lines}
 	r.add("web", true, "")
 	r.status(3, 3, 3)
 	r.play(time.Minute)
@@ -52,8 +52,8 @@ func newRoad(t *testing.T) *road {
 	r.before = before
 	r.edit("web", "2")
 	r.play(2 * time.Second)
-	if r.RolloutsInProgress() != 1 || r.askedAfter != 0 {
-		t.Fatalf("%d are followed, pods were asked for %d times", r.RolloutsInProgress(), r.askedAfter)
+	if r.controller.RolloutsInProgress() != 1 || r.askedAfter != 0 {
+		t.Fatalf("%d are followed, pods were asked for %d times", r.controller.RolloutsInProgress(), r.askedAfter)
 	}
 	return r
 }

@@ -30,11 +30,11 @@ import (
 type stage struct {
 	*testing.T
 	proxy
-	*Controller
-	server  *simapi.Server
-	clock   *clocktesting.FakeClock
-	takes   time.Duration
-	refuses error
+	controller *Controller
+	server     *simapi.Server
+	clock      *clocktesting.FakeClock
+	takes      time.Duration
+	refuses    error
 
 	asked, patched, failed int
 	askedAfter             int
@@ -72,14 +72,14 @@ func named(name string) workload.Key {
 
 type stageReport struct {
 	noReport
-	*stage
+	stage *stage
 }
 
 // Failed implements Report.
 func (r stageReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {
-	r.requests.Lock()
-	defer r.requests.Unlock()
-	r.failed++
+	r.stage.requests.Lock()
+	defer r.stage.requests.Unlock()
+	r.stage.failed++
 }
 
 // Pods implements API: all pods are young, unless they are all old.
@@ -95,7 +95,7 @@ func (s *stage) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	made := s.server.Now().Add(time.Hour)
 	if s.oldPods {
-		made = s.installation.Installed
+		made = s.controller.installation.Installed
 	}
 	pods.Add(reload.StartedPod{Created: made})
 	return pods, nil
@@ -131,30 +131,30 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}, events: map[string]time.Time{}, given: map[string]bool{}}
-	s.Controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
+	s.controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s}, stageReport{stage: s})
-	s.installation.Installed = now.Add(-time.Hour)
+	s.controller.installation.Installed = now.Add(-time.Hour)
 	return s
 }
 
 // play looks at what is due until so much time is over.
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
-		if s.opts.GateURL != nil && !s.gateURLHangs && s.askGateURL(s.Context()) {
+		if s.controller.opts.GateURL != nil && !s.gateURLHangs && s.controller.askGateURL(s.Context()) {
 			continue
 		}
-		key, wait, ok := s.queue.Pop()
+		key, wait, ok := s.controller.queue.Pop()
 		if ok {
-			s.queue.Finish(key, s.reconcileKey(s.Context(), key))
+			s.controller.queue.Finish(key, s.controller.reconcileKey(s.Context(), key))
 			continue
 		}
-		key, later, ok := s.rollouts.Pop()
+		key, later, ok := s.controller.rollouts.Pop()
 		if wait == 0 || later > 0 && later < wait {
 			wait = later
 		}
 		switch {
 		case ok:
-			s.rollouts.Finish(key, s.trackRollout(s.Context(), key))
+			s.controller.rollouts.Finish(key, s.controller.trackRollout(s.Context(), key))
 		case s.letGo(&wait), s.askLater(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
@@ -166,9 +166,9 @@ func (s *stage) play(within time.Duration) {
 
 // letGo looks at a pause that is due, or says when the next one is, if that is sooner.
 func (s *stage) letGo(wait *time.Duration) bool {
-	key, later, ok := s.pauses.Pop()
+	key, later, ok := s.controller.pauses.Pop()
 	if ok {
-		s.pauses.Finish(key, s.endPause(s.Context(), key))
+		s.controller.pauses.Finish(key, s.controller.endPause(s.Context(), key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later
@@ -179,9 +179,9 @@ func (s *stage) letGo(wait *time.Duration) bool {
 // askLater asks again about a reload that the program of --gate-url lets wait, or says when, as
 // letGo does.
 func (s *stage) askLater(wait *time.Duration) bool {
-	key, later, ok := s.questions.Pop()
+	key, later, ok := s.controller.questions.Pop()
 	if ok {
-		s.questions.Finish(key, s.askAboutAgain(key))
+		s.controller.questions.Finish(key, s.controller.askAboutAgain(key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later
@@ -213,9 +213,11 @@ func (s *stage) add(name string, live bool, mark string) {
 	s.deployments().put(made, live)
 }
 
-func (s *stage) configMaps() *handler { return s.sources(kubeapi.SourceKinds()[0], "") }
+func (s *stage) configMaps() *handler { return s.controller.sources(kubeapi.SourceKinds()[0], "") }
 
-func (s *stage) deployments() *handler { return s.workloads(s.kinds["Deployment"], "") }
+func (s *stage) deployments() *handler {
+	return s.controller.workloads(s.controller.kinds["Deployment"], "")
+}
 
 func (s *stage) edit(name, value string) {
 	s.Helper()

@@ -15,15 +15,15 @@ func TestASnapshotFromBeforeAReloadEndsNothing(t *testing.T) {
 	asked, patched := r.asked, r.patched
 	r.deployments().put(r.before, false)
 	r.play(watchTakes - 2*time.Second)
-	if r.RolloutsInProgress() != 1 || r.asked != asked || r.patched != patched {
-		t.Errorf("%d are followed, pods were asked for %d times, and %d writes were tried", r.RolloutsInProgress(), r.asked-asked, r.patched-patched)
+	if r.controller.RolloutsInProgress() != 1 || r.asked != asked || r.patched != patched {
+		t.Errorf("%d are followed, pods were asked for %d times, and %d writes were tried", r.controller.RolloutsInProgress(), r.asked-asked, r.patched-patched)
 	}
 	r.deployments().put(after, true)
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Minute)
-	if len(r.lines) != 1 || !strings.HasPrefix(r.lines[0], "rolled 3 pods") || r.patched != patched || r.stale() != 0 {
-		t.Errorf("told was %q, %d writes were tried, %d count as set back", r.lines, r.patched-patched, r.stale())
+	if len(r.lines) != 1 || !strings.HasPrefix(r.lines[0], "rolled 3 pods") || r.patched != patched || r.controller.stale() != 0 {
+		t.Errorf("told was %q, %d writes were tried, %d count as set back", r.lines, r.patched-patched, r.controller.stale())
 	}
 }
 
@@ -33,8 +33,8 @@ func TestAStorageThatWasSetBackBehindAReloadIsBelieved(t *testing.T) {
 	patched := r.patched
 	r.deployments().put(r.before, false)
 	r.play(watchTakes + 2*time.Second)
-	if r.RolloutsInProgress() != 0 || r.patched == patched || r.stale() != 0 {
-		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.RolloutsInProgress(), r.patched-patched, r.stale())
+	if r.controller.RolloutsInProgress() != 0 || r.patched == patched || r.controller.stale() != 0 {
+		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.controller.RolloutsInProgress(), r.patched-patched, r.controller.stale())
 	}
 }
 
@@ -51,7 +51,7 @@ func TestASnapshotFromBeforeTheEndOfAPauseIsNoOtherPause(t *testing.T) {
 	r.deployments().put(after, true)
 	r.play(time.Minute)
 	r.wantPause(false, told...)
-	if r.stale() != 0 {
+	if r.controller.stale() != 0 {
 		t.Error("it counts as set back still")
 	}
 }

@@ -38,8 +38,8 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		s.add(name, i%2 == 0, "")
 		s.edit(name, "2")
 		paused(name)
-		if s.queue.Depth() != 1 || s.pauses.Depth() != 1 {
-			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.queue.Depth(), s.pauses.Depth())
+		if s.controller.queue.Depth() != 1 || s.controller.pauses.Depth() != 1 {
+			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.controller.queue.Depth(), s.controller.pauses.Depth())
 		}
 		if i%4 < 2 {
 			s.deployments().del(inShop(name), "")
@@ -48,12 +48,12 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		}
 		s.configMaps().del(inShop(name), "")
 	}
-	left := s.queue.Depth() + s.pauses.Depth() + len(s.records)
+	left := s.controller.queue.Depth() + s.controller.pauses.Depth() + len(s.controller.records)
 	for i := range 100 {
-		left += s.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
+		left += s.controller.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
 	}
 	if left != 0 {
-		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.queue.Depth())
+		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.controller.queue.Depth())
 	}
 }
 
@@ -76,17 +76,17 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 			s.cronJob("report", func(*batchv1.CronJob) {})
 			s.edit("load", "2")
 			s.play(time.Minute)
-			if len(s.jobNames()) != 1 || s.queue.Depth() != 0 {
-				t.Fatalf("made were %v, %d wait: this shows nothing", s.jobNames(), s.queue.Depth())
+			if len(s.jobNames()) != 1 || s.controller.queue.Depth() != 0 {
+				t.Fatalf("made were %v, %d wait: this shows nothing", s.jobNames(), s.controller.queue.Depth())
 			}
 			job, err := s.server.Get("jobs", inShop(s.jobNames()[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.workloads(s.kinds["CronJob"], "").del(inShop("report"), "")
+			s.controller.workloads(s.controller.kinds["CronJob"], "").del(inShop("report"), "")
 			goes(s.jobHandler(), job)
-			if s.queue.Depth() != 0 || len(s.jobs.runs) != 0 {
-				t.Errorf("%d wait, %d are kept", s.queue.Depth(), len(s.jobs.runs))
+			if s.controller.queue.Depth() != 0 || len(s.controller.jobs.runs) != 0 {
+				t.Errorf("%d wait, %d are kept", s.controller.queue.Depth(), len(s.controller.jobs.runs))
 			}
 		})
 	}
@@ -115,24 +115,24 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			jobs := s.jobHandler(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
+			jobs := s.controller.jobHandler(s.controller.workloads(s.controller.kinds[kinds.Jobs().Name], ""), "")
 			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.put(job("load", nil), true)
 			jobs.put(job("load-0123456789", copied), true)
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
-			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
-				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.jobs.recreated), s.queue.Depth())
+			if len(s.controller.jobs.recreated) != 1 || s.controller.queue.Depth() != 1 {
+				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.controller.jobs.recreated), s.controller.queue.Depth())
 			}
 			// As long as one of the two exists, the next leader needs it.
 			jobs.del(inShop("load"), "")
-			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
-				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.jobs.recreated), s.queue.Depth())
+			if len(s.controller.jobs.recreated) != 1 || s.controller.queue.Depth() != 1 {
+				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.controller.jobs.recreated), s.controller.queue.Depth())
 			}
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
 			end(jobs)
-			if len(s.jobs.recreated)+len(s.jobs.runs)+s.queue.Depth() != 0 {
-				t.Errorf("%d are kept, %d runs, %d wait", len(s.jobs.recreated), len(s.jobs.runs), s.queue.Depth())
+			if len(s.controller.jobs.recreated)+len(s.controller.jobs.runs)+s.controller.queue.Depth() != 0 {
+				t.Errorf("%d are kept, %d runs, %d wait", len(s.controller.jobs.recreated), len(s.controller.jobs.runs), s.controller.queue.Depth())
 			}
 		})
 	}
@@ -151,16 +151,16 @@ func TestWhoDoesNotLeadReadsNothingAndWritesNothing(t *testing.T) {
 			s := newJobStage(t)
 			s.run("load", unchanged)
 			s.writes = nil
-			s.leads = func() bool { return len(s.writes) < 1 }
+			s.controller.leads = func() bool { return len(s.writes) < 1 }
 			s.edit("load", "2")
 			s.play(time.Minute)
 			s.writes, s.lists = nil, 0
-			s.leads = func() bool { return tc.leads(s) }
+			s.controller.leads = func() bool { return tc.leads(s) }
 			s.play(time.Minute)
 			if len(s.writes) != 0 || s.lists != tc.reads {
 				t.Errorf("it read %d times, want %d, and wrote %v", s.lists, tc.reads, s.writes)
 			}
-			s.leads = func() bool { return true }
+			s.controller.leads = func() bool { return true }
 			s.play(2 * leadAgain)
 			s.heard("when it leads", "load reloaded")
 		})

@@ -49,7 +49,7 @@ func TestNoRunIsCreatedBesideARunMissingInTheStatus(t *testing.T) {
 	if len(s.writes) != 3 {
 		t.Errorf("written when it has ended: %v", s.writes)
 	}
-	if own := s.jobs.runs[workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
+	if own := s.controller.jobs.runs[workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
 		t.Errorf("known: %v", own)
 	}
 }
@@ -91,11 +91,11 @@ func TestASnapshotOfJobsShowsWhichRunsAreDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newJobStage(t)
-			jobs := h(s.Controller)
+			jobs := h(s.controller)
 			jobs.firstSynced = func() {}
 			jobs.SnapshotComplete(nil, "900")
-			s.jobs.putAnswer(kinds.OwnRun{Of: workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}, Name: "report-1", UID: "uid-1"}, 899)
-			if got := s.jobs.runsOf(workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}); len(got) != 0 {
+			s.controller.jobs.putAnswer(kinds.OwnRun{Of: workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}, Name: "report-1", UID: "uid-1"}, 899)
+			if got := s.controller.jobs.runsOf(workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}); len(got) != 0 {
 				t.Errorf("a run that the snapshot lacks is known: %v", got)
 			}
 		})
@@ -146,16 +146,16 @@ func TestADryRunLetsNoJobGo(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	s.writes = nil
-	s.leads = func() bool { return len(s.writes) < 2 }
+	s.controller.leads = func() bool { return len(s.writes) < 2 }
 	s.edit("load", "2")
 	s.play(time.Minute)
-	s.leads, s.opts.DryRun = func() bool { return true }, true
+	s.controller.leads, s.controller.opts.DryRun = func() bool { return true }, true
 	s.edit("load", "3")
 	s.play(time.Minute)
 	if len(s.writes) != 2 {
 		t.Errorf("written: %v", s.writes)
 	}
-	s.opts.DryRun = false
+	s.controller.opts.DryRun = false
 	s.edit("load", "4")
 	s.play(time.Minute)
 	if len(s.writes) != 4 || !strings.HasPrefix(s.writes[2], "patch report-") { // it begins after these changes
@@ -181,7 +181,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			name := s.jobNames()[0]
 			held, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) {
 				o.GetAnnotations()[annotations.Ledger] = ledger
-				kinds.SignRun(o.(*batchv1.Job), s.installation.Key)
+				kinds.SignRun(o.(*batchv1.Job), s.controller.installation.Key)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -281,8 +281,8 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobHandler().del(inShop(late.Name), "")
-	if len(s.records) != 0 {
-		t.Errorf("%d are kept", len(s.records))
+	if len(s.controller.records) != 0 {
+		t.Errorf("%d are kept", len(s.controller.records))
 	}
 }
 
@@ -292,11 +292,11 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	s.writes = nil
-	s.leads = func() bool { return len(s.writes) < 2 }
+	s.controller.leads = func() bool { return len(s.writes) < 2 }
 	s.edit("load", "2")
 	s.play(time.Minute)
 	held := s.jobNames()[0]
-	s.leads = func() bool { return true }
+	s.controller.leads = func() bool { return true }
 	opt := func(in string) {
 		o, err := s.server.Edit("cronjobs", inShop("report"), "kubectl", func(o simapi.Object) {
 			o.GetAnnotations()["reloader.stakater.com/auto"] = in
@@ -304,7 +304,7 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.workloads(s.kinds["CronJob"], "").put(o, true)
+		s.controller.workloads(s.controller.kinds["CronJob"], "").put(o, true)
 		s.play(time.Minute)
 	}
 	for range 2 {

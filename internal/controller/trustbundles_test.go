@@ -29,10 +29,10 @@ type bundleStage struct {
 
 func newBundleStage(t *testing.T) *bundleStage {
 	s := &bundleStage{stage: newStage(t), version: 1000}
-	s.opts.TrustBundles, s.opts.ReloadOnDelete = true, true
+	s.controller.opts.TrustBundles, s.controller.opts.ReloadOnDelete = true, true
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind == source.ClusterTrustBundle {
-			f := s.trustBundleFeed(k)
+			f := s.controller.trustBundleFeed(k)
 			s.watch, s.bundles = f.Feed, f.Handler.(*handler)
 		}
 	}
@@ -126,7 +126,7 @@ func TestBundlesThatAreNotServedAreNotDeleted(t *testing.T) {
 				s.clock.Step(absenceCounts)
 			}
 			s.rolls("gone", 0)
-			s.enqueue(named("web"), true)
+			s.controller.enqueue(named("web"), true)
 			s.rolls("reconciled meanwhile", 0)
 			s.answered(nil)
 			s.snapshot(s.company("a"))
@@ -149,10 +149,10 @@ func startedUnserved(t *testing.T) *bundleStage {
 		t.Fatal(err)
 	}
 	next := newBundleStage(t)
-	next.server, next.installation, next.oldPods = s.server, s.installation, true
+	next.server, next.controller.installation, next.oldPods = s.server, s.controller.installation, true
 	next.deployments().put(web, false)
 	next.answered(apierrors.NewNotFound(kubeapi.TrustBundleVersions()[0].GroupResource(), ""))
-	next.enqueue(named("web"), false)
+	next.controller.enqueue(named("web"), false)
 	next.rolls("started", 0)
 	next.answered(nil)
 	return next
@@ -171,7 +171,7 @@ func TestTheStartWithoutBundlesKeepsTheLedger(t *testing.T) {
 // the API, with versions that have an order with those of the Deployment.
 func signed(t *testing.T) *bundleStage {
 	s := newBundleStage(t)
-	s.opts.ReloadOnDelete = false
+	s.controller.opts.ReloadOnDelete = false
 	s.change(func(d *appsv1.Deployment) {
 		bundleUse{sources: []simapi.Source{allBundles}}.apply(&d.Spec.Template.Spec)
 	})

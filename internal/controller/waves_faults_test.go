@@ -48,7 +48,7 @@ func TestAReloadThatIsRejectedTryAfterTryStopsTheRest(t *testing.T) {
 	s.play(10 * time.Minute)
 	s.roll("w0", true)
 	s.want("it is accepted", "w0 w1")
-	if s.StoppedSources() != 0 {
+	if s.controller.StoppedSources() != 0 {
 		t.Error("it is still stopped")
 	}
 }
@@ -69,7 +69,7 @@ func TestAConflictOrAShortOutageIsNoRejection(t *testing.T) {
 		s.refuses = tc.err
 		s.change("2")
 		s.play(tc.lets)
-		if n := s.StoppedSources(); n != tc.want {
+		if n := s.controller.StoppedSources(); n != tc.want {
 			t.Errorf("%s: %d sources are stopped, want %d", about, n, tc.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestAPlaceIsFreeAgainIfAWriteIsNeverAnswered(t *testing.T) {
 			s.change("2")
 			lost := ""
 			for _, name := range s.names {
-				if s.recordOf(named(name)).sent != nil {
+				if s.controller.recordOf(named(name)).sent != nil {
 					lost += name
 				}
 			}
@@ -112,7 +112,7 @@ func TestAnEditOfASettingKeepsWhatIsBeingWritten(t *testing.T) {
 		s.source(annotations.Soak, "1s")
 		lost := 0
 		for _, name := range s.names {
-			if s.recordOf(named(name)).sent != nil {
+			if s.controller.recordOf(named(name)).sent != nil {
 				lost++
 			}
 		}
@@ -142,11 +142,11 @@ func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
 	s.change("2")
 	s.roll("w0", false)
 	next := s.again()
-	next.trackAll()
+	next.controller.trackAll()
 	next.unlistable = rejected()
 	next.play(10 * time.Minute)
 	next.want("the Pods cannot be listed", "")
-	if next.StoppedSources() != 1 {
+	if next.controller.StoppedSources() != 1 {
 		t.Error("nothing reports that")
 	}
 	next.unlistable = nil
@@ -176,7 +176,7 @@ func TestWhatIsDownAtARestartIsNotDone(t *testing.T) {
 	}
 	available(s, 0, corev1.ConditionFalse)
 	next := s.again()
-	next.trackAll()
+	next.controller.trackAll()
 	next.play(time.Minute)
 	next.want("the canary is down", "")
 	available(next, 1, corev1.ConditionTrue)
@@ -197,7 +197,7 @@ func TestACanaryThatWentDownIsNotExcusedForTheNextData(t *testing.T) {
 		s.down("w0")
 		s.play(30 * time.Minute)
 		s.want("the canary is down with data "+data, "w0")
-		if s.StoppedSources() != 1 {
+		if s.controller.StoppedSources() != 1 {
 			t.Errorf("data %s stopped nothing", data)
 		}
 	}
@@ -215,7 +215,7 @@ func TestANextLeaderCountsARolloutWithEarlierData(t *testing.T) {
 		next := s.again()
 		next.reloadedWith = s.reloadedWith
 		next.unlistable = rejected()
-		next.trackAll()
+		next.controller.trackAll()
 		next.server.Advance(5 * time.Second)
 		next.edit("ca", "3")
 		next.play(5 * time.Second)
@@ -238,7 +238,7 @@ func TestAWorkloadThatCannotBeRecordedStopsTheWaves(t *testing.T) {
 	s.roll("w0", true)
 	s.play(10 * time.Minute)
 	s.want("w2 cannot be recorded", "w0")
-	if s.StoppedSources() != 1 {
+	if s.controller.StoppedSources() != 1 {
 		t.Error("nothing reports that")
 	}
 	s.refusesOnly = nil
@@ -262,7 +262,7 @@ func TestARolloutOfAUserTakesItsPlaceOnlyUntilItsDeadline(t *testing.T) {
 		d.Status.ObservedGeneration, d.Status.UpdatedReplicas, d.Status.Replicas = d.Generation, 1, 2
 	})
 	s.play(5 * time.Minute)
-	if s.trackedOf(named("w0")).Following {
+	if s.controller.trackedOf(named("w0")).Following {
 		t.Fatal("it is tracked")
 	}
 	s.want("before its deadline", "w0")
@@ -276,14 +276,14 @@ func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
 	s.change("2")
 	s.want("the canary", "w0")
 	key := named("w0")
-	before, _ := s.fleets.of[namespace][s.keyOf("ca")].Member(key)
-	owner, _ := s.state.Workload(key)
+	before, _ := s.controller.fleets.of[namespace][s.keyOf("ca")].Member(key)
+	owner, _ := s.controller.state.Workload(key)
 	user := workload.Workload{
 		Key: workload.Key{Kind: "Rollout", Namespace: namespace, Name: "user"}, UID: "user", ResourceVersion: "999999999", TemplateOwner: &key,
 		Generation: owner.Generation + 1, Progress: workload.Progress{Observed: true, Wanted: 1, Total: 2, Updated: 1, Aborted: true},
 	}
-	s.putTemplateUser(user, true, false)
-	after, _ := s.fleets.of[namespace][s.keyOf("ca")].Member(key)
+	s.controller.putTemplateUser(user, true, false)
+	after, _ := s.controller.fleets.of[namespace][s.keyOf("ca")].Member(key)
 	if before.State != gate.Running || after.State != gate.Failed {
 		t.Errorf("the state is %d, then %d", before.State, after.State)
 	}
@@ -299,7 +299,7 @@ func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
 	for step := 0; len(order) < len(s.names) && step < 20; step++ {
 		s = s.again()
 		s.reloadedWith = started
-		s.trackAll()
+		s.controller.trackAll()
 		s.play(time.Minute)
 		rolling := ""
 		for _, name := range s.names {
@@ -315,7 +315,7 @@ func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
 		}
 		s = s.again()
 		s.reloadedWith = started
-		s.trackAll()
+		s.controller.trackAll()
 		s.play(time.Second)
 		if len(started) > len(order)+1 {
 			t.Fatalf("during the rollout of %s, another one starts: %v", rolling, started)

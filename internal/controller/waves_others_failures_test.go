@@ -33,7 +33,7 @@ func (s *waveStage) alsoUses(name string, ofOwn map[string]string) {
 // unstopped fails the test if failures stop a source.
 func (s *waveStage) unstopped(about string) {
 	s.Helper()
-	if n := s.StoppedSources(); n != 0 {
+	if n := s.controller.StoppedSources(); n != 0 {
 		s.Errorf("%s: %d sources are stopped", about, n)
 	}
 }
@@ -110,8 +110,8 @@ func TestACanaryThatFailsWithAnotherRolloutIsNotExcused(t *testing.T) {
 			s.roll("w0", false)
 			s.play(12 * time.Minute)
 			s.want("the canary has failed", "w0")
-			if s.StoppedSources() != 1 {
-				t.Errorf("%d sources are stopped", s.StoppedSources())
+			if s.controller.StoppedSources() != 1 {
+				t.Errorf("%d sources are stopped", s.controller.StoppedSources())
 			}
 		})
 	}

@@ -38,8 +38,8 @@ func TestATenantHoldsUpNoWorkloadOfAnotherThatUsesTheSameBundle(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newBundleStage(t)
-			s.acting.Store(true)
-			s.api = inTwoNamespaces{s.stage}
+			s.controller.acting.Store(true)
+			s.controller.api = inTwoNamespaces{s.stage}
 			s.adopt()
 			mine, err := s.server.Get("deployments", inShop("web"))
 			if err != nil {

@@ -42,8 +42,8 @@ var errRefused = errors.New("refused")
 func inWaves(t *testing.T, own map[string]string, waves ...string) *waveStage {
 	t.Helper()
 	s := &waveStage{stage: newStage(t), reloadedWith: map[string]bool{}}
-	s.api = s
-	s.acting.Store(true)
+	s.controller.api = s
+	s.controller.acting.Store(true)
 	src, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ca", Annotations: own}, Data: map[string]string{"v": "1"},
 	}, "kubectl")
@@ -127,7 +127,7 @@ func (s *waveStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key
 // rolling is a Deployment that rolls.
 func (s *waveStage) rolling() string {
 	for name := range s.reloadedWith {
-		if w, _ := s.state.Workload(named(name)); !w.HasRolled() {
+		if w, _ := s.controller.state.Workload(named(name)); !w.HasRolled() {
 			return name
 		}
 	}
@@ -148,7 +148,7 @@ func (s *waveStage) down(name string) {
 }
 
 func (s *waveStage) digestOf(name string) string {
-	src, _ := s.state.Source(source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name})
+	src, _ := s.controller.state.Source(source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name})
 	return src.Digest.String()
 }
 
@@ -195,7 +195,7 @@ func TestWavesGoOneAfterTheOther(t *testing.T) {
 	s := inWaves(t, nil, "0", "1", "1", "2")
 	s.change("2")
 	s.want("the change", "w0")
-	if held := s.HeldBy(gate.Waves); held != 3 {
+	if held := s.controller.HeldBy(gate.Waves); held != 3 {
 		t.Errorf("%d wait", held)
 	}
 	s.roll("w0", true)
@@ -205,7 +205,7 @@ func TestWavesGoOneAfterTheOther(t *testing.T) {
 	s.roll("w2", true)
 	s.want("wave 1 is done", "w0 w1 w2 w3")
 	s.roll("w3", true)
-	if s.HeldBy(gate.Waves) != 0 || s.fleets.some.Load() {
+	if s.controller.HeldBy(gate.Waves) != 0 || s.controller.fleets.some.Load() {
 		t.Error("a fleet is kept though nobody waits")
 	}
 }
@@ -228,7 +228,7 @@ func TestNoMoreRollAtATimeThanAllowed(t *testing.T) {
 func TestAFailureStopsTheRestUntilItRecovers(t *testing.T) {
 	for about, ends := range map[string]func(*waveStage){
 		"it recovers":   func(s *waveStage) { s.roll("w0", true) },
-		"it is deleted": func(s *waveStage) { s.dropped(named("w0")); s.play(time.Second) },
+		"it is deleted": func(s *waveStage) { s.controller.dropped(named("w0")); s.play(time.Second) },
 		"it is resumed": func(s *waveStage) { s.source(annotations.Resumed, s.digestOf("ca")) },
 		"it is urgent":  func(s *waveStage) { s.source(annotations.Urgent, "true") },
 		"one may fail":  func(s *waveStage) { s.source(annotations.MaxFailures, "1") },
@@ -237,7 +237,7 @@ func TestAFailureStopsTheRestUntilItRecovers(t *testing.T) {
 			s := failed(t)
 			ends(s)
 			s.want("the end of the stop", "w0 w1")
-			if s.StoppedSources() != 0 {
+			if s.controller.StoppedSources() != 0 {
 				t.Error("it is still stopped")
 			}
 		})
@@ -256,8 +256,8 @@ func failed(t *testing.T) *waveStage {
 	s.want("after its deadline", "w0")
 	s.heard("a failure", "ca WavesStopped: wave -1 stopped, deployment/w0 does not start (crash loop) & reroll resume -n shop configmap/ca",
 		"w1 ReloadHeld: ConfigMap 'ca' waits: wave -1 stopped, deployment/w0 does not start (crash loop)")
-	if s.StoppedSources() != 1 || s.HeldBy(gate.Waves) != 1 {
-		t.Errorf("%d sources are stopped, %d workloads wait", s.StoppedSources(), s.HeldBy(gate.Waves))
+	if s.controller.StoppedSources() != 1 || s.controller.HeldBy(gate.Waves) != 1 {
+		t.Errorf("%d sources are stopped, %d workloads wait", s.controller.StoppedSources(), s.controller.HeldBy(gate.Waves))
 	}
 	return s
 }
@@ -326,7 +326,7 @@ func TestWorkloadsThatWaitStartWhenThereAreNoWavesAnyMore(t *testing.T) {
 	s.deployments().put(changed, true)
 	s.play(24 * time.Hour)
 	s.want("no waves are left", "w0 w1")
-	if s.StoppedSources() != 0 {
+	if s.controller.StoppedSources() != 0 {
 		t.Error("a source without waves counts as stopped")
 	}
 }
@@ -335,7 +335,7 @@ func TestADeletedSourceIsNotStopped(t *testing.T) {
 	s := failed(t)
 	s.configMaps().del(types.NamespacedName{Namespace: namespace, Name: "ca"}, "999999")
 	s.play(24 * time.Hour)
-	if s.StoppedSources() != 0 {
+	if s.controller.StoppedSources() != 0 {
 		t.Error("a source that does not exist counts as stopped")
 	}
 }

@@ -85,7 +85,7 @@ func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
 					s.changeUnseen(fmt.Sprintf("web-%d", i))
 				}
 				s.play(time.Minute)
-				keys := s.notifications.Due(maxNotifications)
+				keys := s.controller.notifications.Due(maxNotifications)
 				if len(keys) != workloads {
 					t.Fatalf("%d wait to be told", len(keys))
 				}
@@ -101,10 +101,10 @@ func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
 					})
 				}
 				api := &slowAPI{stage: s, listed: ends(tc.listing), patched: ends(tc.patching)}
-				s.api = api
+				s.controller.api = api
 				ends(tc.before)()
 				asked, patched, began := s.asked, s.patched, time.Now()
-				s.sendMessages(t.Context(), sending, stop, keys)
+				s.controller.sendMessages(t.Context(), sending, stop, keys)
 				if took := time.Since(began); took != tc.took {
 					t.Errorf("it took %s, want %s", took, tc.took)
 				}

@@ -20,8 +20,8 @@ const evening = "allow 22:00-23:00 Europe/Berlin"
 func withWindow(t *testing.T, text string) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.acting.Store(true)
-	s.opts.Window = text
+	s.controller.acting.Store(true)
+	s.controller.opts.Window = text
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -31,7 +31,7 @@ func withWindow(t *testing.T, text string) *stage {
 // rolled checks how many reloads there were, and how many workloads wait for their window.
 func (s *stage) rolled(about string, reloads, wait int) {
 	s.Helper()
-	if got := s.HeldBy(gate.Window); s.marked != reloads || got != wait {
+	if got := s.controller.HeldBy(gate.Window); s.marked != reloads || got != wait {
 		s.Errorf("%s: %d reloads and %d that wait, want %d and %d", about, s.marked, got, reloads, wait)
 	}
 }
@@ -48,7 +48,7 @@ func (s *stage) annotateWeb(key, value string) {
 }
 
 func (s *stage) annotateNamespace(values map[string]string) {
-	s.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: values}}, true)
+	s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: values}}, true)
 }
 
 func TestWhatWaitsStartsWhenItsWindowOpensAndNothingStartsWhenItCloses(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAnUrgentSourcePassesAWindow(t *testing.T) {
 
 func TestABadWindowIsReportedAndHoldsOneWorkload(t *testing.T) {
 	s := newStage(t)
-	s.acting.Store(true)
+	s.controller.acting.Store(true)
 	s.add("web", true, "")
 	s.add("other", true, "")
 	s.play(3 * time.Second)
@@ -168,7 +168,7 @@ func TestALaterWaveWaitsForAWorkloadWhoseWindowIsClosed(t *testing.T) {
 	}{"closed": {evening, 0}, "bad": {"evening", 1}} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.acting.Store(true)
+			s.controller.acting.Store(true)
 			s.add("web", true, "")
 			s.change(func(d *appsv1.Deployment) {
 				d.Annotations[annotations.Wave], d.Annotations[annotations.Window] = "-1", tc.window

@@ -71,6 +71,8 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return o.excused(overEarlier)
 		case l.back[name] && (r.turn > c.carried || w.undone() && o.mayHaveReturned(w)):
 			return o.excused(startedBack)
+		case l.lacks[name] && r.turn > c.carried && r.version > max(w.lastRolled(), c.since, o.installedAt):
+			return o.excused(mayBeAdded)
 		case r.turn < 0 && l.untold[name] && l.replaced[name] > 0 && w.undone() && o.mayHaveReturned(w):
 			return o.excused(overEarlier) // the status that seems to show a rotation is deleted since
 		case r.turn < 0 && l.untold[name] && c.tampered < w.tampered:

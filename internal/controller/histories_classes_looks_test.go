@@ -3,6 +3,7 @@ package controller
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,12 +21,14 @@ type classLook struct {
 	late    map[string]uint64
 	over    map[string]string
 	parts   map[string]uint64
+	added   map[ofClass]time.Time
 	backLook
 	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
 	// status was found, and over whether its status replaced that of an earlier Pod, unseen. behind
 	// reports whether a Pod has started with an earlier turn than the latest reported one. back
-	// reports whether an object seems to have gone back to its version before the turn of a Pod.
-	stale, untold, behind, overEarlier, back map[string]bool
+	// reports whether an object seems to have gone back to its version before the turn of a Pod, and
+	// lacks whether a Pod may still be given an object that it started without.
+	stale, untold, behind, overEarlier, back, lacks map[string]bool
 	// other are the classes for whose data it took other versions than those of the latest rotation.
 	other map[string]bool
 }
@@ -48,9 +51,9 @@ func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
 		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		over: maps.Clone(t.over), backLook: t.back.clone(), parts: maps.Clone(t.parts.parts),
+		over: maps.Clone(t.over), backLook: t.back.clone(), parts: maps.Clone(t.parts.parts), added: maps.Clone(t.parts.added),
 		stale: map[string]bool{}, untold: map[string]bool{}, behind: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
-		other: map[string]bool{},
+		lacks: map[string]bool{}, other: map[string]bool{},
 	}
 }
 
@@ -80,6 +83,7 @@ func (o *oracle) classesAsked(l *look) {
 				l.overEarlier[name] = true
 			default:
 				l.back[name] = l.back[name] || o.wentBack(name, given.Started) || o.overtook(name, last, given.Started)
+				l.lacks[name] = l.lacks[name] || o.mayBeGiven(pod, name, l.added, last)
 			}
 		}
 	}

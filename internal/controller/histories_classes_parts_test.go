@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,15 +21,17 @@ import (
 // partsLook has, by class, what the running controller was shown: in given, the versions of objects
 // that running Pods got; in parts, the version of the last write with which a running Pod got such a
 // version first, although its turn had been shown before; in last, by object, the turn that gave its
-// latest version to a running Pod, or that of the first report.
+// latest version to a running Pod, or that of the first report; in added, by object, when the first
+// status with it was written.
 type partsLook struct {
 	given map[string]map[string]bool
 	parts map[string]uint64
 	last  map[string]map[string]int
+	added map[ofClass]time.Time
 }
 
 func newPartsLook() partsLook {
-	return partsLook{map[string]map[string]bool{}, map[string]uint64{}, map[string]map[string]int{}}
+	return partsLook{map[string]map[string]bool{}, map[string]uint64{}, map[string]map[string]int{}, map[ofClass]time.Time{}}
 }
 
 // takeParts receives a write that the running controller is shown. Only a watch shows which objects
@@ -37,6 +40,7 @@ func (o *oracle) takeParts(told *toldOfPod, live bool) {
 	p := &o.classes.parts
 	if !told.gone {
 		o.takeLast(told, live)
+		p.takeAdded(told, o.h.driver.Turn(told.class, told.turn))
 	}
 	if !told.rotated || told.gone {
 		return
@@ -102,6 +106,7 @@ func (o *oracle) forgetClasses() {
 			delete(o.classes.shown, name)
 			delete(o.classes.parts.given, name)
 			delete(o.classes.parts.last, name)
+			maps.DeleteFunc(o.classes.parts.added, func(of ofClass, _ time.Time) bool { return of.class == name })
 		}
 	}
 }

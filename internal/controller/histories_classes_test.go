@@ -34,6 +34,7 @@ func classBounds() map[excuse]float64 {
 		startedBack:      12,
 		reportedBack:     1,
 		givenInParts:     1,
+		mayBeAdded:       1,
 		rotationGone:     1,
 		sourceGone:       7,
 		optedInUnseen:    1,

@@ -83,6 +83,10 @@ const (
 	// givenInParts: the first running Pod that got a rotation had a part of it before. The only Pods
 	// that got the rest reported that after the reload.
 	givenInParts excuse = "rotation given in parts"
+	// mayBeAdded: a Pod started without an object, soon after a rotation. No other status shows that the
+	// class had the object before. The class may have lost it since, or the rotation may have brought it,
+	// so that the Pod is still given it.
+	mayBeAdded excuse = "started soon without an object"
 	// rotationGone: the Pods that had reported a rotation were deleted before a controller acted on
 	// it. New Pods report only what they started with, which is no rotation, and the workload
 	// names the class without mounting it.
@@ -235,7 +239,7 @@ func bounds() []struct {
 
 // excuses lists all excuses.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, neverRan, statusBehind, notReported, onlyNamed, reportedBack, givenInParts, overEarlier, shownAgain, startedBack, writtenLate, rotationGone}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, neverRan, statusBehind, notReported, onlyNamed, reportedBack, givenInParts, overEarlier, shownAgain, startedBack, writtenLate, mayBeAdded, rotationGone}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -68,6 +69,42 @@ func (s script) losesAnObject(later bool) {
 	s.rest()
 	s.elapse(2 * longestSettle)
 	_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+}
+
+// losesAnObjectUnseen rotates a class and then removes an object from it while no controller runs. A Pod
+// starts after that. The next controller reconciles before another Pod reports without the object.
+func (s script) losesAnObjectUnseen(later time.Duration) {
+	objects := func(ids ...string) {
+		s.users.editClass("tls", func(obj simapi.Object) { simapi.SetIDs(obj, ids) })
+	}
+	objects("user", "password")
+	s.rest()
+	s.elapse(2 * longestSettle)
+	s.stop()
+	s.driver.Store("tls", "password", s.users.value())
+	safe, _ := s.server.Get("statefulsets", inShop("safe"))
+	bank, _ := s.server.Get("deployments", inShop("bank"))
+	for _, pod := range slices.Concat(s.pods.Of(safe), s.pods.Of(bank)) {
+		for s.driver.Step(pod) {
+			continue
+		}
+	}
+	objects("password")
+	s.elapse(later)
+	s.pods.Evict(s.pods.Of(bank)[0])
+	for range 60 {
+		s.pods.Step(bank)
+		for _, pod := range s.pods.Of(bank) {
+			s.driver.Step(pod)
+		}
+	}
+	for s.pods.Clean() || s.driver.Clean() {
+		continue
+	}
+	s.start()
+	s.shown()
+	s.elapse(longestSettle)
+	s.lookAtAll()
 }
 
 // keptClassHistories are those of SecretProviderClasses.
@@ -222,6 +259,8 @@ func keptClassHistories() map[string]keptHistory {
 			s.shown()
 			s.replaces("safe")
 		}},
+		"a class is rotated and loses an object, unseen, and a Pod starts at once":                             {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(0) }},
+		"a class is rotated and loses an object, unseen, and a Pod starts later":                               {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(time.Minute) }},
 		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},
 		"a class loses an object, Pods start soon, and a watch begins again before a workload covers it again": {draws{kind: classKind}, func(s script) { s.losesAnObject(false) }},
 	}

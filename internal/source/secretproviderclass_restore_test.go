@@ -72,6 +72,31 @@ func TestAnObjectKnownLongBeforeAnotherIsGivenUnobserved(t *testing.T) {
 	}
 }
 
+// Any object of a report that was written again may be new. A Pod that starts soon after that report and
+// without the object may still be given it. If it counted as a Pod that does without it, a ledger would
+// record that the Pod has the present data. If no controller ran while the Pod is given the object, the
+// next one would find the same data, so that the change would be lost.
+func TestAnObjectThatMayBeNewAndAPodThatStartsSoonWithoutIt(t *testing.T) {
+	d := newDriver()
+	d.mount("a", "1")
+	given := d.rotate("a", "1", "x")
+	class, next := source.NewClass(vault), source.NewClass(vault)
+	class.Restore([]source.ClassReport{given})
+	soon := d.mount("b", "1")
+	soon.Created = given.Written.Add(2 * time.Second)
+	soon.Written = soon.Created
+	class.Put(soon)
+	next.Restore([]source.ClassReport{given, d.rotate("b", "1", "x")})
+	was, _ := class.Source()
+	is, _ := next.Source()
+	if was.Digest != is.Digest {
+		t.Errorf("the data shows that a Pod was given the object: it was %+v, and is %+v", was, is)
+	}
+	if was.Started["b"] {
+		t.Error("it counts as started with the present data, which it may still be given")
+	}
+}
+
 // Pods that started with different versions do not show whether the store has rotated meanwhile. If
 // the newest counted as the content, a ledger would say that all pods have it, and the rotation of
 // an older one would be no change when a controller starts again after it.

@@ -91,6 +91,18 @@ func classes() []mutation {
 			in: "./internal/source", tests: "^TestAnObjectKnownLongBeforeAnotherIsGivenUnobserved$",
 		},
 		{
+			what: "classes: a pod that starts soon after a report is never given an object of it that it lacks",
+			file: turns,
+			from: "all.added().Add(StartLag)", to: "all.added()",
+			in: "./internal/source", tests: "^TestAnObjectThatMayBeNewAndAPodThatStartsSoonWithoutIt$",
+		},
+		{
+			what: "classes: a pod that starts without an object waits for it, however late",
+			file: turns,
+			from: "		case m.started && m.began.After(", to: "		case m == nil && m.began.After(",
+			in: controller, tests: "^TestKeptHistories$",
+		},
+		{
 			what: "classes: what a pod with the present version is given is taken for the past",
 			file: turns,
 			from: "		case m.hasPresent(id, all):\n			at = last", to: "		case m == nil:\n			at = last",

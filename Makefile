@@ -47,9 +47,9 @@ FIRST = ./test/scenarios ./test/faults ./internal/intake
 ALL_PACKAGES = $(patsubst github.com/reroll-dev/reroll/%,./%,$(shell $(GO) list ./...))
 PACKAGES = $(FIRST) $(filter-out $(FIRST) $(APART) $(TOOLS) ./test/image ./test/node ./test/release ./test/gitops%,$(ALL_PACKAGES))
 # The tests of what other tests are made of: that changes seldom, so they have a target of their own.
-TOOLS = ./test/cluster ./test/harness ./test/simapi ./tools/make ./tools/suite
+TOOLS = ./test/cluster ./test/harness ./test/simapi ./test/stage ./tools/make ./tools/suite
 # These start a Kubernetes, or use what is built for one, or wait for minutes.
-ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stage ./test/stamp ./internal/intake ./internal/lease
+ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stamp ./internal/intake ./internal/lease
 UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).

@@ -19,6 +19,18 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
+// pool has the clusters of tests that start no more components of Kubernetes.
+var pool stage.Pool
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := pool.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
 // installer is somebody with Helm and a cluster.
 type installer struct {
 	*testing.T
@@ -27,11 +39,11 @@ type installer struct {
 	home string
 }
 
-func newInstaller(t *testing.T) *installer {
+func newInstaller(t *testing.T, on *stage.Stage) *installer {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	return &installer{T: t, ctx: ctx, on: stage.OfTest(t, nil), home: t.TempDir()}
+	return &installer{T: t, ctx: ctx, on: on, home: t.TempDir()}
 }
 
 // helm runs the given one on the cluster, in the root of the repository.
@@ -81,7 +93,7 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := newInstaller(t)
+	i := newInstaller(t, pool.OfTest(t))
 	for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
 		name := "prod" + version
 		// Reloader's releases are those of Helm 3; Helm 4 goes on the way they were made.
@@ -142,7 +154,7 @@ func TestTheNotesWarnWhenNothingIsOptedIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := newInstaller(t)
+	i := newInstaller(t, pool.OfTest(t))
 	shop, err := i.on.Harness.NamedNamespace(i.ctx, "shop")
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +265,7 @@ func TestTheNotesWarnOfAnotherInstallation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := newInstaller(t)
+	i := newInstaller(t, pool.OfTest(t))
 	platform, err := i.on.Harness.NamedNamespace(i.ctx, "platform")
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +306,7 @@ spec:
 // The API server itself says whether the pods are allowed where the standard is enforced.
 func TestThePodsAreAllowedWhereOnlyRestrictedOnesAre(t *testing.T) {
 	t.Parallel()
-	i := newInstaller(t)
+	i := newInstaller(t, pool.OfTest(t))
 	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "strict", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if _, err := i.on.Admin.CoreV1().Namespaces().Create(i.ctx, strict, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -283,7 +283,7 @@ func TestAllValuesTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := newInstaller(t)
+	i := newInstaller(t, pool.OfTest(t))
 	values := together(t)
 	rendered := map[string]string{}
 	for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {

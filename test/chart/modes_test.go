@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // mode is a way to install the chart that changes what the controller may do or how it is started.
@@ -108,7 +109,7 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 	for name, m := range modes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			i := &installedMode{installer: newInstaller(t), mode: m}
+			i := &installedMode{installer: newInstaller(t, m.stage(t)), mode: m}
 			i.prepare()
 			if out, err := i.helm(clients.Helm4, m.values, "install", release, "charts/reroll", "--namespace", namespace, "--values", "-"); err != nil {
 				t.Fatal(err, out)
@@ -146,6 +147,15 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			i.nothingRefused(running)
 		})
 	}
+}
+
+// stage has a cluster of its own if Argo Rollouts runs on it.
+func (m mode) stage(t *testing.T) *stage.Stage {
+	t.Helper()
+	if m.workload.Kind == "rollout" {
+		return stage.OfTest(t, nil)
+	}
+	return pool.OfTest(t)
 }
 
 // prepare makes all that the mode takes to be there.

@@ -66,7 +66,7 @@ func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	r := &reader{T: t, ctx: ctx, on: stage.OfTest(t, nil), home: t.TempDir()}
+	r := &reader{T: t, ctx: ctx, on: pool.OfTest(t), home: t.TempDir()}
 	r.must(os.Mkdir(filepath.Join(r.home, "bin"), 0o700))
 	r.must(os.Symlink(clients.Kubectl, filepath.Join(r.home, "bin", "kubectl")))
 	r.must(os.Symlink(clients.Helm3, filepath.Join(r.home, "bin", "helm")))

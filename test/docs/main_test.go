@@ -21,6 +21,7 @@ package docs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,9 +91,9 @@ func TestEveryBlockIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	on := &clusters{binary: sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })}
+	on := &stage.Pool{Binary: sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })}
 	t.Cleanup(func() {
-		if err := on.stop(); err != nil {
+		if err := on.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -104,7 +105,8 @@ func TestEveryBlockIsTried(t *testing.T) {
 		}
 		t.Setenv(cache, strings.TrimSpace(string(folder)))
 	}
-	for page, blocks := range byPage {
+	for _, page := range slices.Sorted(maps.Keys(byPage)) {
+		blocks := byPage[page]
 		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			r := newReader(t, clients, on, slices.ContainsFunc(blocks, (*block).builds))
@@ -128,14 +130,14 @@ type reader struct {
 	own    *harness.Pods
 }
 
-func newReader(t *testing.T, clients cluster.Clients, on *clusters, builds bool) *reader {
+func newReader(t *testing.T, clients cluster.Clients, on *stage.Pool, builds bool) *reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	r := &reader{T: t, ctx: ctx, on: on.take(t), home: t.TempDir(), clone: t.TempDir()}
+	r := &reader{T: t, ctx: ctx, on: on.OfTest(t), home: t.TempDir(), clone: t.TempDir()}
 	r.folder = r.clone
 	var err error
-	r.binary, err = on.binary()
+	r.binary, err = on.Binary()
 	r.must(err)
 	// What somebody does to their context is done to a copy.
 	kubeconfig, err := os.ReadFile(r.on.Cluster.Kubeconfig())

@@ -36,11 +36,10 @@ func New(ctx context.Context, binary func() (string, error), flags ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	return On(c, binary)
+	return on(c, binary)
 }
 
-// On is a stage on a cluster.
-func On(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
+func on(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
 	s := &Stage{Cluster: c, Binary: binary}
 	var err error
 	if s.Harness, err = harness.New(c); err == nil {
@@ -101,7 +100,7 @@ func run(m *testing.M, name string, parallel int, start start, use func(*Stage))
 	if err != nil {
 		return fail(err)
 	}
-	s, err := On(c, binary)
+	s, err := on(c, binary)
 	if err != nil {
 		return fail(err)
 	}

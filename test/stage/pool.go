@@ -1,14 +1,16 @@
-package docs
+package stage
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,47 +22,64 @@ import (
 
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
-	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// clusters are those that pages are tried on, one page at a time on each. What a page leaves there is
-// removed after it: that takes a fraction of the time of a new control plane.
-type clusters struct {
-	binary func() (string, error)
-	mu     sync.Mutex
-	free   []*swept
+// Pool has clusters for tests that change what others would see, one test at a time on each. What a
+// test leaves there is removed after it, which takes a fraction of the time of a new control plane. A
+// test that starts more components of Kubernetes needs OfTest.
+type Pool struct {
+	// Binary builds the controller.
+	Binary func() (string, error)
+
+	mu   sync.Mutex
+	free []*swept
 }
 
-// take returns a stage on a cluster that looks new, until the end of the test.
-func (c *clusters) take(t *testing.T) *stage.Stage {
+// sweptWithin bounds what would hang, and nothing else.
+const sweptWithin = 3 * time.Minute
+
+// OfTest is a stage on a cluster that looks new, until the end of the test.
+func (p *Pool) OfTest(t *testing.T) *Stage {
 	t.Helper()
-	s, err := c.next(t.Context())
+	s, err := p.next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := on(s.cluster, p.Binary)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(t.Context()), patience, fmt.Errorf("it was not empty within %s", patience))
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(t.Context()), sweptWithin, fmt.Errorf("it did not look new within %s", sweptWithin))
 		defer cancel()
-		if err := s.sweep(ctx); err != nil {
-			t.Error(errors.Join(err, s.cluster.Stop()))
-			return
+		changed, err := p.putBack(ctx, s)
+		if err != nil {
+			t.Error(err)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.free = append(c.free, s)
+		if len(changed) > 0 {
+			t.Logf("the cluster ends with the test, which changed %s", strings.Join(changed, ", "))
+		}
 	})
-	on, err := stage.On(s.cluster, c.binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return on
+	return of
 }
 
-func (c *clusters) next(ctx context.Context) (*swept, error) {
-	if s := c.pop(); s != nil {
+// putBack sweeps a cluster. It ends if something is not as it was, which is returned.
+func (p *Pool) putBack(ctx context.Context, s *swept) (changed []string, err error) {
+	changed, err = s.sweep(ctx)
+	if err != nil || len(changed) > 0 {
+		return changed, errors.Join(err, s.cluster.Stop())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, s)
+	return nil, nil
+}
+
+func (p *Pool) next(ctx context.Context) (*swept, error) {
+	if s := p.pop(); s != nil {
 		return s, nil
 	}
-	started, err := cluster.Start(ctx, cluster.Options{})
+	started, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
 	if err != nil {
 		return nil, err
 	}
@@ -71,21 +90,22 @@ func (c *clusters) next(ctx context.Context) (*swept, error) {
 	return s, nil
 }
 
-func (c *clusters) pop() *swept {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := len(c.free) - 1
+func (p *Pool) pop() *swept {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
 	if last < 0 {
 		return nil
 	}
-	s := c.free[last]
-	c.free = c.free[:last]
+	s := p.free[last]
+	p.free = p.free[:last]
 	return s
 }
 
-func (c *clusters) stop() error {
+// Stop ends the clusters, when no test uses them any more.
+func (p *Pool) Stop() error {
 	var errs []error
-	for _, s := range c.free {
+	for _, s := range p.free {
 		errs = append(errs, s.cluster.Stop())
 	}
 	return errors.Join(errs...)
@@ -96,11 +116,11 @@ type swept struct {
 	cluster   *cluster.Cluster
 	discovery discovery.DiscoveryInterface
 	client    dynamic.Interface
-	kept      map[string]bool
+	kept      map[string]string
 }
 
 func newSwept(ctx context.Context, c *cluster.Cluster) (*swept, error) {
-	s := &swept{cluster: c, kept: map[string]bool{}}
+	s := &swept{cluster: c}
 	var err error
 	if s.discovery, err = discovery.NewDiscoveryClientForConfig(c.Config()); err != nil {
 		return nil, err
@@ -112,43 +132,68 @@ func newSwept(ctx context.Context, c *cluster.Cluster) (*swept, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.each(ctx, all, func(_ schema.GroupVersionResource, name string, _ *unstructured.Unstructured) error {
-		s.kept[name] = true
-		return nil
-	})
+	s.kept, err = s.look(ctx, all)
 	return s, err
 }
 
-// sweep removes all that was not there when the cluster was new. A page that changes what was there
-// needs a cluster of its own.
-func (s *swept) sweep(ctx context.Context) error {
-	for {
-		all, err := s.resources()
-		if err != nil {
+// sweep removes all that was not there when the cluster was new, and returns what else is not as it was
+// then.
+func (s *swept) sweep(ctx context.Context) (changed []string, err error) {
+	var all, some []schema.GroupVersionResource
+	err = harness.Await(ctx, "a cluster without what a test left", func(ctx context.Context) error {
+		var err error
+		if all, err = s.resources(); err != nil {
 			return err
 		}
-		left, err := s.remove(ctx, all)
-		if err != nil || len(left) == 0 {
-			return err
+		// To list everything takes time of the processor, so that is done again only when what is known is gone.
+		again := some != nil
+		if !again {
+			some = all
 		}
-		// To list everything takes time of the processor, so that is done again only when these are gone.
-		if err := harness.Await(ctx, "a cluster without what a page left", func(ctx context.Context) error {
-			rest, err := s.remove(ctx, slices.Collect(maps.Keys(left)))
-			if err == nil && len(rest) > 0 {
-				err = fmt.Errorf("there are %v", rest)
-			}
+		left, err := s.remove(ctx, some)
+		some = nil
+		switch {
+		case err != nil:
 			return err
-		}); err != nil {
-			return err
+		case len(left) > 0:
+			some = slices.Collect(maps.Keys(left))
+			return fmt.Errorf("there are %v", left)
+		case again:
+			return errors.New("there may be more")
+		default:
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.look(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.kept)) {
+		if there[name] != s.kept[name] {
+			changed = append(changed, name)
 		}
 	}
+	return changed, nil
+}
+
+// look returns what users have said of each object.
+func (s *swept) look(ctx context.Context, resources []schema.GroupVersionResource) (map[string]string, error) {
+	there := map[string]string{}
+	err := s.each(ctx, resources, func(_ schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
+		there[name] = fmt.Sprint(obj.GetLabels(), obj.GetAnnotations(), obj.GetGeneration())
+		return nil
+	})
+	return there, err
 }
 
 // remove begins to remove what was not there, and returns it.
 func (s *swept) remove(ctx context.Context, resources []schema.GroupVersionResource) (left map[schema.GroupVersionResource][]string, err error) {
 	left = map[schema.GroupVersionResource][]string{}
 	err = s.each(ctx, resources, func(resource schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
-		if s.kept[name] {
+		if _, kept := s.kept[name]; kept {
 			return nil
 		}
 		left[resource] = append(left[resource], name)

@@ -43,6 +43,12 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 		if err := s.ready(ctx, "--settle=0"); err != nil {
 			return nil, err
 		}
+		// The first edits of a cluster, and of a controller, take longer. The first point is the limit
+		// of the last, and may have a single run.
+		nth++
+		if err := s.latencyOnce(ctx, newSheet(), loop, edited, nth); err != nil {
+			return nil, err
+		}
 		sheets[i] = newSheet()
 		for range s.opts.runs {
 			nth++

@@ -29,6 +29,7 @@ type options struct {
 	runs                      int // of each figure that gets a median
 	idle                      time.Duration
 	check                     bool
+	again                     bool // with enough runs, where playsAgain
 	only, json, picture, peer string
 }
 
@@ -40,7 +41,7 @@ type size struct {
 	usage       string
 }
 
-// enough runs make a median. A check plays once, and so often only what is beyond a bound then.
+// enough runs make a median. A check has one, and so many only if it plays a scenario again.
 const enough = 3
 
 func (o *options) sizes() []size {
@@ -77,7 +78,8 @@ func readOptions(flags *flag.FlagSet, args []string) (options, error) {
 	}
 	crowds := flags.String("curve", "", "the numbers of workloads of the curve (1000,5000,20000; with -check 200,1000)")
 	flags.DurationVar(&o.idle, "idle", 0, "how long it is watched doing nothing (1m; with -check 15s)")
-	flags.BoolVar(&o.check, "check", false, "play less of everything, and fail when a figure is beyond twice its target")
+	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("play less of everything, and fail when a figure is beyond twice its target; "+
+		"a scenario in which only times or memory are is played again with %d runs, unless -runs is given", enough))
 	flags.StringVar(&o.only, "only", "", "play these scenarios alone, with commas between: "+strings.Join(names(), ", "))
 	flags.StringVar(&o.json, "json", "", "write the figures to this file too")
 	flags.StringVar(&o.picture, "picture", "", "draw the curve into this file, as SVG")
@@ -107,6 +109,7 @@ func readOptions(flags *flag.FlagSet, args []string) (options, error) {
 			*crowds = "200,1000"
 		}
 	}
+	o.again = o.check && !given["runs"]
 	var err error
 	o.crowds, err = readCrowds(*crowds)
 	return o, errors.Join(err, o.validate())
@@ -126,10 +129,14 @@ func readCrowds(text string) ([]int, error) {
 
 // medians says of how many runs they are.
 func (o options) medians() string {
+	text := fmt.Sprintf("medians of %d runs, in brackets the least and the most", o.runs)
 	if o.runs == 1 {
-		return fmt.Sprintf("one run of each; medians of %d where one is beyond a bound, in brackets the least and the most", enough)
+		text = "one run of each, unless a title says otherwise"
 	}
-	return fmt.Sprintf("medians of %d runs, in brackets the least and the most", o.runs)
+	if o.again {
+		text += fmt.Sprintf("; medians of %d where only times or memory were beyond a bound", enough)
+	}
+	return text
 }
 
 func names() []string {

@@ -66,12 +66,13 @@ func TestTheLedgerOfATwinIsAsLong(t *testing.T) {
 	}
 }
 
+func read(args ...string) (options, error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	return readOptions(flags, args)
+}
+
 func TestOptionsThatMeasureNothing(t *testing.T) {
-	read := func(args ...string) (options, error) {
-		flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		return readOptions(flags, args)
-	}
 	o, err := read()
 	if err != nil || o.fan != 1000 || o.crowds[2] != 20000 || o.idle != time.Minute || !o.plays("start") {
 		t.Errorf("the sizes of a whole run are %+v, error %v", o, err)

@@ -125,6 +125,18 @@ func orders() []mutation {
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{
+			what: "order: Pods that were asked are known to have the data of a source whose deletion no watch has shown",
+			file: "internal/state/compared.go",
+			from: "(f.LacksDeleted() || f.LacksRequired())", to: "f.LacksDeleted()",
+			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
+		},
+		{
+			what: "order: Pods that are back have no earlier data of a source that was created since",
+			file: "internal/reload/compare.go",
+			from: "!edited(c) && !base.mayBeReverted:", to: "!edited(c):",
+			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
+		},
+		{
 			what: "order: a comparison proves that no source concerned the workload before its annotations changed",
 			file: "internal/reload/evidence.go",
 			from: "case !hasLedger || last < 0:", to: "case true:",

@@ -21,8 +21,10 @@ PICTURE =
 PEER =
 BENCH =
 ALL =
-# Of each kind of random history in memory, make test draws so many, and with the race detector a sixth of them.
+# Of each kind of random history in memory, make test draws so many. The race detector, with which they take ten times as long,
+# finds nothing in a history: a few show that the controller works with it.
 HISTORIES = $(if $(all),1000,150)
+raced = 25
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
@@ -32,7 +34,6 @@ LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VE
 keep := $(filter-out 0 no false,$(KEEP))
 real := $(filter-out 0 no false,$(REAL))
 all := $(filter-out 0 no false,$(ALL))
-raced = $(shell expr $(HISTORIES) / 6)
 
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
@@ -53,18 +54,17 @@ UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
 SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go.func' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
-# These run without it as well: a few tests measure how time grows, and are left out of what is built with the race detector; and
-# those of internal/state draw many histories in which nothing is concurrent.
-TWICE = ./internal/cli ./internal/clientset ./internal/reload ./internal/stamp ./internal/state
+# These run without it as well: what measures how time grows is left out of what is built with the race detector. So are the tests
+# of internal/state that draw much, where nothing is concurrent.
+TWICE = ./internal/clientset ./internal/reload $(filter-out ./internal/controller,$(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build.*!race' internal)))))
 # In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
 ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
-RACED = $(SIDE_BY_SIDE)
 # These are two runs of go test at the same time.
-parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(RACED)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(RACED),$(1))
+parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(SIDE_BY_SIDE)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
 # This is a further one: what is kept or drawn, by name, where nothing runs side by side.
 histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
@@ -151,13 +151,12 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 ##@ Check
 .PHONY: check test lint verify test-image test-node test-browser lag test-release test-edges test-tools test-oldest test-gitops histories mutants nightly fresh-histories
 
-# Before each commit, what make test runs twice runs only without the race detector, and only packages that changed are
-# linted. The tests that need a cluster are compiled.
-check: RACED = $(filter-out $(TWICE),$(SIDE_BY_SIDE))
+# Before each commit, only random histories have the race detector, and only packages that changed are linted. The tests that
+# need a cluster are compiled.
 check: LINTED = changed
 check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute or two; what has not changed is not run again)
 	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
-	REROLL_BASE=1 $(TEST) -timeout 10m $(call parts,$(UNITS),2) REROLL_HISTORIES=$(raced) $(call histories,KeptSeeds,$(raced))
+	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) -- -race -run Histories REROLL_HISTORIES=$(raced) ./internal/controller
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients

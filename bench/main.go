@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -80,13 +81,15 @@ func (b *bench) play(ctx context.Context, sc scenario) ([]section, error) {
 	began := time.Now()
 	before := load()
 	b.tell("%s (load %s)", sc.name, before)
-	done, err := b.playWith(ctx, sc, subject{})
+	done, err := b.playOurs(ctx, sc)
+	if b.opts.check && b.opts.runs < enough && err == nil && slices.ContainsFunc(done, section.misses) {
+		b.tell("%s is beyond a bound; again, with %d runs", sc.name, enough)
+		again := *b
+		again.opts.runs = enough
+		done, err = again.playOurs(ctx, sc)
+	}
 	if err != nil {
 		return done, err
-	}
-	for i := range done {
-		done[i].Scenario = sc.name
-		addTargets(&done[i], b.opts.check)
 	}
 	if b.opts.peer != "" {
 		beside, err := b.playWith(ctx, sc, subject{peer: b.opts.peer})
@@ -100,6 +103,15 @@ func (b *bench) play(ctx context.Context, sc scenario) ([]section, error) {
 		b.tell("%s took %s (load %s)", sc.name, done[last].Took, done[last].After)
 	}
 	return done, nil
+}
+
+func (b *bench) playOurs(ctx context.Context, sc scenario) ([]section, error) {
+	done, err := b.playWith(ctx, sc, subject{})
+	for i := range done {
+		done[i].Scenario = sc.name
+		addTargets(&done[i], b.opts.check)
+	}
+	return done, err
 }
 
 // hangs bounds what hangs where nothing that is awaited has a bound of its own: beyond what any
@@ -178,7 +190,7 @@ func (b *bench) facts() []string {
 		fmt.Sprintf("%d CPUs, load %s before the first scenario, %s, %s/%s", runtime.NumCPU(), load(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		"Kubernetes on this machine, a new one for each scenario; no nodes and 0 replicas but in followed and restart, etcd without fsync",
 		fmt.Sprintf("%s %s, with the permissions of deploy/reroll.yaml; --settle=0 too in fan-out, gates, latency, large, namespaces, curve", filepath.Base(b.binary), strings.Join(unbounded(), " ")),
-		fmt.Sprintf("medians of %d runs, in brackets the least and the most", b.opts.runs),
+		b.opts.medians(),
 	}
 	if b.opts.peer != "" {
 		facts = append(facts, "the peer: "+b.opts.peer)

@@ -19,7 +19,7 @@ type sample struct {
 
 // soak edits the ConfigMaps of some workloads for a long time, as fast as the API server takes it.
 // Its runs are parts of it, one after the other; memory and goroutines are looked at over all of
-// them.
+// them, so there are always several.
 func soak(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.stormy)
 	if err := s.makeOwn(ctx, names, false); err != nil {
@@ -30,15 +30,16 @@ func soak(ctx context.Context, s *stage) ([]section, error) {
 	}
 	sh := newSheet()
 	sampling := s.sampleEach(ctx, max(s.opts.soaks/samples, 1))
-	for n := range s.opts.runs {
-		from, to := n*s.opts.soaks/s.opts.runs, (n+1)*s.opts.soaks/s.opts.runs
+	parts := max(s.opts.runs, enough)
+	for n := range parts {
+		from, to := n*s.opts.soaks/parts, (n+1)*s.opts.soaks/parts
 		if err := s.soakOnce(ctx, sh, names, from, to, sampling); err != nil {
 			return nil, err
 		}
 	}
-	sampling.add(sh, s.opts.runs)
+	sampling.add(sh, parts)
 	sec := section{
-		Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits in %d parts, settle period %s", s.opts.stormy, s.opts.soaks, s.opts.runs, settle),
+		Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits in %d parts, settle period %s", s.opts.stormy, s.opts.soaks, parts, settle),
 		Rows:  sh.rows(), Samples: sampling.taken,
 	}
 	return []section{sec}, nil

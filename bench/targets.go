@@ -151,6 +151,11 @@ func (r row) missed() error {
 	return fmt.Errorf("%s: %.3g%s, must be at most %.3g", r.Figure, value, what, r.Target.Most)
 }
 
+// misses reports whether a figure is beyond its bound.
+func (s section) misses() bool {
+	return slices.ContainsFunc(s.Rows, func(r row) bool { return r.missed() != nil })
+}
+
 // check returns all bounds that are broken. A figure that was not measured is no proof of anything.
 func (r report) check(opts options) error {
 	var errs []error

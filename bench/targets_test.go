@@ -28,6 +28,22 @@ func measured() report {
 	return r
 }
 
+func TestAScenarioBeyondABoundIsPlayedAgain(t *testing.T) {
+	for about, of := range map[string]struct {
+		value  float64
+		misses bool
+	}{
+		"beyond it": {2.7, true},
+		"within it": {2.5, false},
+	} {
+		sec := section{Scenario: "fan-out", Rows: []row{figure(lastRow, "", []float64{of.value}).against(over([]float64{1}), "the limit")}}
+		addTargets(&sec, true)
+		if got := sec.misses(); got != of.misses {
+			t.Errorf("%s: it misses: %t", about, got)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	kept := measured()
 	for i := range kept.Sections {

@@ -41,3 +41,41 @@ func TestDataFromBeforeItsUse(t *testing.T) {
 		})
 	}
 }
+
+// With --reload-on-create, a source may be new for a workload, or new with its labels. No watch has shown
+// that, and the times that the API shows are from after the Pods. But a watch has shown a later edit.
+func TestASourceThatIsNoNewerThanItsData(t *testing.T) {
+	edited := SourceSeen{Content: 120, Edited: true, Version: 130}
+	labeled := func() *situation {
+		s := web().with(selects)
+		return s.ledger(without(s)).with(onCreate).selected("one", 120, edited).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = 130 })
+	}
+	created := func() *situation {
+		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).source(source.ConfigMap, "new", "x", 110, 120, edited)
+	}
+	// Of these versions, the first is since when the workload uses the source, and the other is its template.
+	used := func(s *situation, since, template uint64) *situation {
+		s.f.Seen.Policy, s.f.Seen.Template = since, template
+		return s.pods(1, 100)
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"it got the labels before the workload selected them":    {used(labeled(), 125, 90), Record},
+		"it got the labels before the Pods of the last template": {used(labeled(), 90, 125), Record},
+		"it was edited while the workload selected its labels":   {used(labeled(), 115, 90), Reload},
+		"it got the labels after that edit, as a watch has shown": {used(labeled(), 90, 125).with(func(f *Facts) {
+			f.Concerns[0].Seen.Relabeled = relabeled(relabeling{130, source.LabelsOf(nil)}).Relabeled
+		}), Reload},
+		"it was created before the annotations named it":      {used(created(), 125, 90), Record},
+		"it was created before the Pods of the last template": {used(created(), 90, 125), Record},
+		"it was edited after the workload began to use it":    {used(created(), 115, 115), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s (%s), want %s", d.Action, d.Why, tc.want)
+			}
+		})
+	}
+}

@@ -40,10 +40,11 @@ func (f *Facts) madeLater(c *Concern) bool {
 
 // appeared is for a source that was created later than the workload: its Pods run without it,
 // unless they were started since. A ledger without the source shows that it did not exist, or did
-// not concern the workload, at the last comparison.
+// not concern the workload, at the last comparison. If no watch has shown its creation or its labels,
+// these are from before the first change of its data that a watch has shown.
 func (f *Facts) appeared(c *Concern, base base) finding {
 	made := *c
-	made.Seen.Content, made.Seen.Timeless = c.Seen.Created, false
+	made.Seen.Content, made.Seen.Bound, made.Seen.Timeless = c.Seen.Created, c.Seen.latest(), false
 	made.Source.DataTime = c.Source.Created
 	switch {
 	case f.coveredIn(c) > made.Seen.latest() && made.Seen.latest() != 0:

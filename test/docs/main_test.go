@@ -90,7 +90,12 @@ func TestEveryBlockIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	binary := sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })
+	on := &clusters{binary: sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })}
+	t.Cleanup(func() {
+		if err := on.stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	// Go finds its caches by the home, and an empty one would have everything built anew.
 	for _, cache := range []string{"GOCACHE", "GOMODCACHE"} {
 		folder, err := exec.CommandContext(t.Context(), "go", "env", cache).Output()
@@ -102,7 +107,7 @@ func TestEveryBlockIsTried(t *testing.T) {
 	for page, blocks := range byPage {
 		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
 			t.Parallel()
-			r := newReader(t, clients, binary, slices.ContainsFunc(blocks, (*block).builds))
+			r := newReader(t, clients, on, slices.ContainsFunc(blocks, (*block).builds))
 			for _, b := range blocks {
 				r.try(b)
 			}
@@ -123,14 +128,14 @@ type reader struct {
 	own    *harness.Pods
 }
 
-func newReader(t *testing.T, clients cluster.Clients, binary func() (string, error), builds bool) *reader {
+func newReader(t *testing.T, clients cluster.Clients, on *clusters, builds bool) *reader {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	r := &reader{T: t, ctx: ctx, on: stage.OfTest(t, binary), home: t.TempDir(), clone: t.TempDir()}
+	r := &reader{T: t, ctx: ctx, on: on.take(t), home: t.TempDir(), clone: t.TempDir()}
 	r.folder = r.clone
 	var err error
-	r.binary, err = binary()
+	r.binary, err = on.binary()
 	r.must(err)
 	// What somebody does to their context is done to a copy.
 	kubeconfig, err := os.ReadFile(r.on.Cluster.Kubeconfig())

@@ -36,10 +36,11 @@ func New(ctx context.Context, binary func() (string, error), flags ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	return on(c, binary)
+	return On(c, binary)
 }
 
-func on(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
+// On is a stage on a cluster.
+func On(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
 	s := &Stage{Cluster: c, Binary: binary}
 	var err error
 	if s.Harness, err = harness.New(c); err == nil {
@@ -100,7 +101,7 @@ func run(m *testing.M, name string, parallel int, start start, use func(*Stage))
 	if err != nil {
 		return fail(err)
 	}
-	s, err := on(c, binary)
+	s, err := On(c, binary)
 	if err != nil {
 		return fail(err)
 	}

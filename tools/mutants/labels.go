@@ -29,6 +29,12 @@ func byLabels() []mutation {
 			in: core, tests: "^TestASourceThatGetsTheLabels$",
 		},
 		{
+			what: "labels: what no watch has shown of labels may be later than data that it has shown",
+			file: "internal/reload/presence.go",
+			from: "made.Seen.Bound, made.Seen.Timeless = c.Seen.Created, c.Seen.latest(), false", to: "made.Seen.Timeless = c.Seen.Created, false",
+			in: core, tests: "^TestASourceThatIsNoNewerThanItsData$",
+		},
+		{
 			what: "labels: a ledger of a reload that waits does not show that deletions count no longer",
 			file: "internal/reload/deferred.go",
 			from: "next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {", to: "next.Selecting != f.selecting() {",

@@ -77,9 +77,9 @@ func (f *Facts) returned(c *Concern, base base) finding {
 }
 
 // createdBehindPods is for a source that was created, and whose workload may have Pods that the
-// rollout of the ledger did not start. If they are older, they may have data that the source had
-// before a deletion that no watch has shown: the reload for a deletion drops the entry, and may be
-// undone.
+// rollout of the ledger did not start. They may have data that the source had before a deletion that no
+// watch has shown: the reload for a deletion drops the entry, and may be undone. Pods that waited for
+// the source have its data.
 func (f *Facts) createdBehindPods(c *Concern) finding {
 	pods := f.podsOf(c)
 	switch {
@@ -87,7 +87,7 @@ func (f *Facts) createdBehindPods(c *Concern) finding {
 		return waiting
 	case pods == nil:
 		return needsPods
-	case pods.olderThanSource(c), f.unlisted(pods):
+	case pods.startedWithout(c), f.unlisted(pods):
 		return changed
 	default:
 		return recorded

@@ -137,6 +137,12 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
+			what: "order: the ledger shows when data was written that was away since",
+			file: "internal/reload/reverts.go",
+			from: "if !c.wasAway() {\n\t\twritten", to: "if true {\n\t\twritten",
+			in: core, tests: "^TestASourceThatWasAwayHidesNoPodsThatAreBack$",
+		},
+		{
 			what: "order: Pods that waited for a source are out of date if they may be back",
 			file: "internal/reload/started_pod.go",
 			from: " || !p.Since.IsZero() && !p.Since.Before(created)", to: "",

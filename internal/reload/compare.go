@@ -264,8 +264,11 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	if f.usedSince(c) > content && content != 0 {
 		return recorded // it began to concern the workload after its data was written
 	}
-	if !edited(c) || f.recreated(c) {
+	switch {
+	case f.recreated(c), !edited(c) && !base.mayBeReverted:
 		return recorded // it was created; Pods that reference it could not start without it
+	case !edited(c):
+		return f.createdBehindPods(c)
 	}
 	switch f.order(c) {
 	case upToDate:

@@ -3,10 +3,7 @@ package reload
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -153,47 +150,6 @@ type Pods struct {
 	all []StartedPod
 }
 
-// StartedPod holds the fields of a Pod that show which data it started with.
-type StartedPod struct {
-	Name    string
-	Created time.Time
-	// Started is when one of its containers was last started, by the clock of its node. It is zero
-	// unless all containers run, because a container that does not run yet may still start with
-	// earlier data.
-	Started time.Time
-	// Version is the resource version: the Pod was created no later.
-	Version uint64
-	// Unscheduled reports that the Pod has no node yet, so that it has read nothing.
-	Unscheduled bool
-}
-
-// ReadStart returns the fields of a Pod that show which data it started with.
-func ReadStart(pod *corev1.Pod) StartedPod {
-	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // no number: proves nothing
-	return StartedPod{
-		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
-	}
-}
-
-// lastStart is zero unless all regular containers run.
-func lastStart(pod *corev1.Pod) time.Time {
-	if len(pod.Status.ContainerStatuses) < len(pod.Spec.Containers) {
-		return time.Time{}
-	}
-	var last time.Time
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range statuses {
-			if r := statuses[i].State.Running; r != nil && r.StartedAt.After(last) {
-				last = r.StartedAt.Time
-			}
-		}
-	}
-	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil }) {
-		return time.Time{}
-	}
-	return last
-}
-
 // Add adds a Pod.
 func (p *Pods) Add(pod StartedPod) {
 	if p.Count == 0 || pod.Created.Before(p.Oldest) {
@@ -308,14 +264,11 @@ func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
-// ranBefore reports whether all containers of a Pod were started before a resource version and a
-// time. A Pod that waits for a source, or pulls an image, may have mounted later data. A container
-// that ends is restarted with the data of that time.
-func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
-	if p.Started.IsZero() {
-		return false
-	}
-	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
+// startedWithout reports whether a Pod may have been started before the source was created.
+func (p Pods) startedWithout(c *Concern) bool {
+	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
+		return pod.Created.Before(c.Source.Created) && !pod.waitedFor(c.Source.Created)
+	})
 }
 
 // missed reports whether a Pod may have started while the source had other data, or did not exist.

@@ -76,6 +76,24 @@ func (f *Facts) returned(c *Concern, base base) finding {
 	return same
 }
 
+// createdBehindPods is for a source that was created, and whose workload may have Pods that the
+// rollout of the ledger did not start. They may have data that the source had before a deletion that no
+// watch has shown: the reload for a deletion drops the entry, and may be undone. Pods that waited for
+// the source have its data.
+func (f *Facts) createdBehindPods(c *Concern) finding {
+	pods := f.podsOf(c)
+	switch {
+	case f.mustWait():
+		return waiting
+	case pods == nil:
+		return needsPods
+	case pods.startedWithout(c), f.unlisted(pods):
+		return changed
+	default:
+		return recorded
+	}
+}
+
 // findGone compares the missing sources with the ledger. A source with an entry existed when the
 // entry was written, unless the ledger records its deletion.
 func (f *Facts) findGone(base base, t *tally) {

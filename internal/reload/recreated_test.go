@@ -75,6 +75,48 @@ func TestASourceThatWasDeletedAndIsCreatedAgain(t *testing.T) {
 	}
 }
 
+// A reload for the deletion of ConfigMap cm, which no watch has shown, dropped its entry and was undone:
+// Pods from before are back. It was created again at 130.
+func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
+	back := func() *situation {
+		s := webReverted(0).with(func(f *Facts) { f.Concerns, f.OnDelete = nil, true }).ledgerOf(func(l *ledger.Ledger) {
+			l.OnDelete = true
+			delete(l.Entries, cmKey)
+		})
+		return s.source(source.ConfigMap, "cm", "two", 130, 130, SourceSeen{Content: 130, Created: 130, Annotations: 1, Version: 130})
+	}
+	started := func(pod StartedPod) *situation {
+		s := back()
+		s.f.Pods = &Pods{}
+		s.f.Pods.Add(pod)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the end of the rollout is awaited":         {back().with(func(f *Facts) { f.Workload.RolledOut = false }).pods(2, 99), AwaitRollout},
+		"then the Pods are asked":                   {back(), ListPods},
+		"one is older":                              {back().pods(1, 129), Reload},
+		"all are younger":                           {back().pods(2, 130), Record},
+		"one waited for it":                         {started(StartedPod{Created: at(129), Started: at(140), Since: at(135)}), Record},
+		"a container of one was restarted":          {started(StartedPod{Created: at(129), Started: at(140), Since: at(129)}), Reload},
+		"one waits for something else":              {started(StartedPod{Created: at(129)}), Reload},
+		"there are none":                            {back().pods(0, 0), Record},
+		"there are some, and none of them is found": {back().with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 1 }).pods(0, 0), Reload},
+		"the controller has restarted": {back().with(func(f *Facts) {
+			f.Seen, f.Concerns[0].Seen = WorkloadSeen{Since: 140}, SourceSeen{Version: 130}
+		}).pods(1, 129), Reload},
+		"that reload has started all Pods": {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Action, d.Why, tc.want)
+			}
+		})
+	}
+}
+
 // A ledger notes the deletion of ConfigMap cm without a reload: it did not concern the workload then. It
 // was created again at 130 as it was.
 func TestASourceThatReturnsAsItWas(t *testing.T) {

@@ -86,12 +86,17 @@ func (r *Revert) Name() string {
 // A reverted mark is found in two steps: mayBeReverted compares the marks with the ledger, and kept
 // asks mayBeOlder whether a Pod from before the data runs. Then afterRevert decides.
 
-// mayBeOlder reports whether a Pod may be from before the data in the ledger.
+// mayBeOlder reports whether a Pod may be from before the data in the ledger. The ledger shows when that
+// was written, unless a removed key left no time. Of data that was away, a source does not show that.
 func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	if f.unlisted(pods) {
 		return edited(c)
 	}
-	return pods.older(c.writtenBy(time.Unix(base.ledger.DataTime, 0)), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
+	written := c
+	if !c.wasAway() {
+		written = c.writtenBy(time.Unix(base.ledger.DataTime, 0))
+	}
+	return pods.older(written, f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
 // mayBeReverted reports whether the Pods may be others than the ledger describes.

@@ -232,6 +232,29 @@ func TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded(t *testing.T) {
 	}
 }
 
+// The removal of a key left no time, so that the ledger shows only when the data was written before: at
+// 60. ConfigMap cm was deleted and created again with other data at 130, and has the data of the ledger
+// since 131.
+func TestASourceThatWasAwayHidesNoPodsThatAreBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		data int64
+		seen SourceSeen
+		away Away
+		want Action
+	}{
+		"with other data for a moment": {131, SourceSeen{Content: 131, Created: 130, Departed: 129, Edited: true, Version: 131}, Away{Version: 130, Time: at(130), Made: true}, Reload},
+		"created as it was":            {130, SourceSeen{Created: 130, Departed: 129, Version: 130}, Away{}, Nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := webReverted(0).with(func(f *Facts) { f.Concerns = nil }).source(source.ConfigMap, "cm", "one", 130, tc.data, tc.seen)
+			d := decided(t, s.with(func(f *Facts) { f.Concerns[0].Away = tc.away }).pods(2, 100).f)
+			if d.Action != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Action, d.Why, tc.want)
+			}
+		})
+	}
+}
+
 func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*Facts)

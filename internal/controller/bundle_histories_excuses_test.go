@@ -42,6 +42,10 @@ const backUnseen = "excused: back, unseen"
 // controller has seen: users wrote and deleted them in a gap. Nothing shows that Pods started in between.
 const lastUnseen = "excused: last ones unseen"
 
+// templateMayBeBack is for a new template that may have Pods from before the latest change of what it
+// projects, as far as the controller knows.
+const templateMayBeBack = "excused: template may be back"
+
 // concern records a change for a workload. A change of a source that its ledger does not have, and
 // one to certificates that were there before, leave no trace if the controller does not see them.
 func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, existed, exists bool) {
@@ -175,15 +179,26 @@ func (h *bundleHistory) noteCompleted(e simapi.Event) {
 	}
 }
 
-// mayBeBack reports whether a new template may have Pods from before the latest change, as far as the
-// controller knows. Until a rollout completes, a template from before its start may be back with its
-// Pods. New Pods show by their age that they are none of these, but not within 5s of the change: the
-// clocks of two API servers may differ. Times are whole seconds. While new Pods cannot start, older ones
-// stay, and their age does not show of which template they are.
+// mayBeBack reports whether a new template may have Pods from before the latest change of what it
+// projects, as far as the controller knows. Until a rollout completes, a template from before its start
+// may be back with its Pods. New Pods show by their age that they are none of these, but not within 5s of
+// the change: the clocks of two API servers may differ. Times are whole seconds. While new Pods cannot
+// start, older ones stay, and their age does not show of which template they are.
 func (h *bundleHistory) mayBeBack(w *trusting) bool {
-	older := func(pod *corev1.Pod) bool { return !pod.CreationTimestamp.After(h.editedAt) }
+	edited := h.editedAt(w.use.sources)
+	older := func(pod *corev1.Pod) bool { return !pod.CreationTimestamp.After(edited) }
 	stay := h.waits(w) && slices.ContainsFunc(h.podsOf(w.key), older)
-	return w.unfinished && (stay || h.server.Now().Sub(h.editedAt) <= 6*time.Second)
+	return w.unfinished && (stay || h.server.Now().Sub(edited) <= 6*time.Second)
+}
+
+// editedAt is the time of the latest change of any of these sources.
+func (h *bundleHistory) editedAt(of []simapi.Source) (latest time.Time) {
+	for _, src := range of {
+		if at := h.edits[src]; at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
 }
 
 // stop ends the controller.

@@ -65,7 +65,7 @@ func isBundle(e simapi.Event) bool { return simapi.ResourceOf(e.Object) == simap
 func (h *bundleHistory) gap(what string) {
 	h.say("%s", what)
 	for _, w := range h.workloads {
-		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt) < 10*time.Second
+		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt(w.use.sources)) < 10*time.Second
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
 	}
 	h.excuseBack(false)

@@ -148,7 +148,8 @@ func (h *bundleHistory) change(w *trusting) {
 	maps.DeleteFunc(w.ledger, func(src simapi.Source, _ string) bool { return gone(src, false) })
 	maps.DeleteFunc(w.renewed, gone)
 	maps.DeleteFunc(w.owed, gone)
-	w.doubt = w.doubt || h.inGap() || slices.ContainsFunc(h.events, isBundle) || h.mayBeBack(w)
+	w.doubt = w.doubt || h.inGap() || slices.ContainsFunc(h.events, isBundle)
+	w.mayBeBack = w.mayBeBack || h.mayBeBack(w)
 	w.chosenAt, w.chosenIn, w.rolled, w.recorded = h.server.Now(), 0, h.server.Version(), nil
 	if slices.ContainsFunc(w.use.sources, func(src simapi.Source) bool { return src != companyBundle && gone(src, false) }) {
 		w.chosenIn = h.server.Version()

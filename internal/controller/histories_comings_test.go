@@ -59,7 +59,7 @@ func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 // cameUp reports whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]
-	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] && !w.owed[src] {
+	if !known || !o.h.onCreate || (w.named[src] || w.mayName[src]) && !w.forgotten[src] && !w.owed[src] {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)
@@ -92,7 +92,7 @@ func (w *workloadTruth) miss(l *look) {
 		}
 		w.missed[src] = l.gone[src]
 		if l.gone[src] > since && l.onDelete {
-			w.named[src] = false
+			w.unname(src)
 			delete(w.adopted, src)
 		}
 	}
@@ -114,15 +114,18 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 		case known:
 			w.noteEntry(src, version)
 		case l.onDelete && l.departed[src] == 0 && 0 < w.moved(src).doubtful && w.moved(src).doubtful <= l.gone[src]:
-			w.named[src] = false // nothing shows that it was selected when it was deleted unseen
+			w.unname(src) // nothing shows that it was selected when it was deleted unseen
 			delete(w.adopted, src)
 		case w.unreadable[src]:
-			w.named[src] = false // its entry was made with a lost key, and is dropped
+			w.unname(src) // its entry was made with a lost key, and is dropped
 		case w.lastRolled() >= l.gone[src] && l.onDelete:
-			w.named[src] = false // rolled since, by another client or for another source
+			w.unname(src) // rolled since, by another client or for another source
 			delete(w.adopted, src)
-		case l.departed[src] > w.mayCover(src) && w.lastRolled() < l.departed[src]:
+		case w.lastRolled() >= l.departed[src]:
+		case l.departed[src] > w.covered[src]:
 			w.named[src] = true // its Pods may have it, so that only other data counts
+		case l.departed[src] > w.mayCover(src):
+			w.mayName[src] = true // the same, if the controller covered it then
 		}
 	}
 }
@@ -134,6 +137,11 @@ func (w *workloadTruth) noteEntry(src simapi.Source, version uint64) {
 		w.unnamed[src] = version
 	}
 	w.named[src] = true
+}
+
+func (w *workloadTruth) unname(src simapi.Source) {
+	w.named[src] = false
+	delete(w.mayName, src)
 }
 
 // coverEndUnseen reports whether the controller had yet to be shown, when it decided, that a workload
@@ -170,6 +178,10 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
 		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
 			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid] && 0 < w.ready && w.ready < s.made) && rolled < s.made && !o.allHave(w, src):
+			if w.mayName[src] {
+				o.excused(leftEarly)
+				continue
+			}
 			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
 		}
 	}

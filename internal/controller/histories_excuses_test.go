@@ -154,6 +154,9 @@ const (
 	// deletedUnasked: the source did not exist when the workload was opted in, so that no earlier
 	// data exists to compare with.
 	deletedUnasked excuse = "deleted before the cover"
+	// leftEarly: the source was deleted after the workload asked for it, and before each controller had to
+	// cover it. To a controller that covered it then, the source is not new when it is created again.
+	leftEarly excuse = "left before the cover, made again"
 	// notProven: the data changed unseen before the first ledger, and the manager of the data also
 	// owns labels or annotations: the time may be that of a label.
 	notProven excuse = "not adopted, proves nothing"
@@ -234,6 +237,7 @@ func bounds() []struct {
 		{labeledUnseen, 1},
 		{deletedUnasked, 11},
 		{broughtAlready, 1},
+		{leftEarly, 0.1},
 	}
 }
 

@@ -50,9 +50,12 @@ func TestASourceThatIsNoNewerThanItsData(t *testing.T) {
 		s := web().with(selects)
 		return s.ledger(without(s)).with(onCreate).selected("one", 120, edited).with(func(f *Facts) { f.Concerns[0].Source.LabeledAt = 130 })
 	}
-	created := func() *situation {
-		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).source(source.ConfigMap, "new", "x", 110, 120, edited)
+	madeAndSeen := func(seen SourceSeen) *situation {
+		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).source(source.ConfigMap, "new", "x", 110, 120, seen)
 	}
+	created := func() *situation { return madeAndSeen(edited) }
+	// A snapshot has brought the data in version 120, and the watch has shown only a note since.
+	annotated := func() *situation { return madeAndSeen(SourceSeen{Bound: 120, Version: 130}) }
 	// Of these versions, the first is since when the workload uses the source, and the other is its template.
 	used := func(s *situation, since, template uint64) *situation {
 		s.f.Seen.Policy, s.f.Seen.Template = since, template
@@ -71,6 +74,8 @@ func TestASourceThatIsNoNewerThanItsData(t *testing.T) {
 		"it was created before the annotations named it":      {used(created(), 125, 90), Record},
 		"it was created before the Pods of the last template": {used(created(), 90, 125), Record},
 		"it was edited after the workload began to use it":    {used(created(), 115, 115), Reload},
+		"it was listed, and only annotated since":             {used(annotated(), 115, 115), Reload},
+		"it was listed, then used, then annotated":            {used(annotated(), 125, 125), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := decided(t, tc.when.f); d.Action != tc.want {

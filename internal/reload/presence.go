@@ -41,7 +41,7 @@ func (f *Facts) madeLater(c *Concern) bool {
 // appeared is for a source that was created later than the workload: its Pods run without it,
 // unless they were started since. A ledger without the source shows that it did not exist, or did
 // not concern the workload, at the last comparison. If no watch has shown its creation or its labels,
-// these are from before the first change of its data that a watch has shown.
+// these are from before any change of its data that a watch has shown. The latest one is bound enough.
 func (f *Facts) appeared(c *Concern, base base) finding {
 	made := *c
 	made.Seen.Content, made.Seen.Bound, made.Seen.Timeless = c.Seen.Created, c.Seen.latest(), false

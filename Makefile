@@ -53,7 +53,7 @@ ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stamp ./int
 UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
 # cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
-SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go.func' internal bench tools/suite test/harness test/cluster test/app test/argocd test/story))))
+SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go.func' internal bench tools/suite test/harness test/cluster test/stage test/app test/argocd test/story))))
 # These run without it as well: what measures how time grows is left out of what is built with the race detector. So are the tests
 # of internal/state that draw much, where nothing is concurrent.
 TWICE = ./internal/clientset ./internal/reload $(filter-out ./internal/controller,$(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build.*!race' internal)))))

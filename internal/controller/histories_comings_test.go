@@ -59,14 +59,14 @@ func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 // cameUp reports whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]
-	if !known || !o.h.onCreate || (w.named[src] || w.mayName[src]) && !w.forgotten[src] && !w.owed[src] {
+	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] && !w.owed[src] {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)
 	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || o.sources[src].created.Before(w.made.Add(shortestSettle)) && !o.sources[src].withoutIt[w.uid] {
 		return false
 	}
-	return o.later(w, src, l, made)
+	return o.later(w, src, l, made) && (!w.mayName[src] || o.excused(leftEarly))
 }
 
 // madeAgain reports whether the age of the Pods may mislead: a source that was recreated with the

@@ -265,10 +265,10 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		return recorded // it began to concern the workload after its data was written
 	}
 	switch {
-	case f.recreated(c), !edited(c) && !base.mayBeReverted:
+	case f.recreated(c):
 		return recorded // it was created; Pods that reference it could not start without it
 	case !edited(c):
-		return f.createdBehindPods(c)
+		return f.createdBehindPods(c, base)
 	}
 	switch f.order(c) {
 	case upToDate:

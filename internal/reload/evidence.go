@@ -264,13 +264,6 @@ func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
-// startedWithout reports whether a Pod may have been started before the source was created.
-func (p Pods) startedWithout(c *Concern) bool {
-	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
-		return pod.Created.Before(c.Source.Created) && !pod.waitedFor(c.Source.Created)
-	})
-}
-
 // missed reports whether a Pod may have started while the source had other data, or did not exist.
 func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {

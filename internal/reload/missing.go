@@ -173,14 +173,6 @@ func (f *Facts) Awaited() []Concern {
 	return awaited
 }
 
-// LacksRequired reports whether the workload requires a source that does not exist. Its Pods show that
-// it existed, even if no watch has shown its deletion.
-func (f *Facts) LacksRequired() bool {
-	return slices.ContainsFunc(f.Awaited(), func(c Concern) bool {
-		return f.isRequired(&workload.Reference{Key: c.Source.Key.Local(), Uses: c.Uses})
-	})
-}
-
 // CompareConcerns orders by kind and name.
 func CompareConcerns(a, b Concern) int {
 	return source.CompareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())

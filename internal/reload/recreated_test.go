@@ -85,12 +85,6 @@ func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
 		})
 		return s.source(source.ConfigMap, "cm", "two", 130, 130, SourceSeen{Content: 130, Created: 130, Annotations: 1, Version: 130})
 	}
-	started := func(pod StartedPod) *situation {
-		s := back()
-		s.f.Pods = &Pods{}
-		s.f.Pods.Add(pod)
-		return s
-	}
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -99,14 +93,15 @@ func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
 		"then the Pods are asked":                   {back(), ListPods},
 		"one is older":                              {back().pods(1, 129), Reload},
 		"all are younger":                           {back().pods(2, 130), Record},
-		"one waited for it":                         {started(StartedPod{Created: at(129), Started: at(140), Since: at(135)}), Record},
-		"a container of one was restarted":          {started(StartedPod{Created: at(129), Started: at(140), Since: at(129)}), Reload},
-		"one waits for something else":              {started(StartedPod{Created: at(129)}), Reload},
 		"there are none":                            {back().pods(0, 0), Record},
 		"there are some, and none of them is found": {back().with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 1 }).pods(0, 0), Reload},
 		"the controller has restarted": {back().with(func(f *Facts) {
 			f.Seen, f.Concerns[0].Seen = WorkloadSeen{Since: 140}, SourceSeen{Version: 130}
 		}).pods(1, 129), Reload},
+		"deletions are no changes": {back().ledgerOf(func(l *ledger.Ledger) { l.OnDelete = false }).with(func(f *Facts) { f.OnDelete = false }), Record},
+		"it concerns the workload since then, which we never rolled": {back().ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
+			f.Seen.Adopted = 140
+		}), Record},
 		"that reload has started all Pods": {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
 	} {
 		t.Run(name, func(t *testing.T) {

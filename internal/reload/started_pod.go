@@ -18,8 +18,6 @@ type StartedPod struct {
 	// unless all containers run, because a container that does not run yet may still start with
 	// earlier data.
 	Started time.Time
-	// Since is when the one that has run for longest was last started.
-	Since time.Time
 	// Version is the resource version: the Pod was created no later.
 	Version uint64
 	// Unscheduled reports that the Pod has no node yet, so that it has read nothing.
@@ -29,42 +27,28 @@ type StartedPod struct {
 // ReadStart returns the fields of a Pod that show which data it started with.
 func ReadStart(pod *corev1.Pod) StartedPod {
 	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // no number: proves nothing
-	first, last := starts(pod)
 	return StartedPod{
-		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: last, Since: first, Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
+		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
 	}
 }
 
-// starts returns when the first and the last of the running containers were started. Both are zero
-// unless all regular containers run.
-func starts(pod *corev1.Pod) (first, last time.Time) {
+// lastStart is zero unless all regular containers run.
+func lastStart(pod *corev1.Pod) time.Time {
 	if len(pod.Status.ContainerStatuses) < len(pod.Spec.Containers) {
-		return time.Time{}, time.Time{}
+		return time.Time{}
 	}
+	var last time.Time
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
-			r := statuses[i].State.Running
-			if r == nil {
-				continue
-			}
-			if r.StartedAt.After(last) {
+			if r := statuses[i].State.Running; r != nil && r.StartedAt.After(last) {
 				last = r.StartedAt.Time
-			}
-			if first.IsZero() || r.StartedAt.Time.Before(first) {
-				first = r.StartedAt.Time
 			}
 		}
 	}
 	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil }) {
-		return time.Time{}, time.Time{}
+		return time.Time{}
 	}
-	return first, last
-}
-
-// waitedFor reports whether all containers of a Pod were started when a source existed, which was
-// created at this time.
-func (p *StartedPod) waitedFor(created time.Time) bool {
-	return p.Unscheduled || !p.Since.IsZero() && !p.Since.Before(created)
+	return last
 }
 
 // ranBefore reports whether all containers of a Pod were started before a resource version and a

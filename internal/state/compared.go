@@ -48,10 +48,8 @@ func (s sending) earlier() []sending {
 // data, or get it with the write.
 func (s *State) Compared(f *reload.Facts) {
 	versions, revision, marks := versionsOf(f), f.Workload.Revision(), f.Workload.MarksDigest()
-	// If a source that it uses does not exist now, and is created again later, its Pods may have older
-	// data.
-	lacksRequired := f.Pods != nil && f.LacksRequired()
-	lacks := lacksRequired || f.Pods != nil && f.LacksDeleted()
+	// If a source that it uses is deleted now, and is created again later, its Pods may have older data.
+	lacks := f.Pods != nil && f.LacksDeleted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.workloads[f.Workload.Key]
@@ -63,10 +61,7 @@ func (s *State) Compared(f *reload.Facts) {
 	known.seen.ForgetPolicies(known.LedgerText != "" || known.remembered != "")
 	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
-		known.seen.TemplateReverted = known.seen.TemplateReverted && lacks
-		if !lacksRequired {
-			known.seen.Trusted = marks
-		}
+		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && lacks, marks
 	}
 }
 

@@ -26,7 +26,8 @@ import (
 
 // Pool has clusters for tests that change what others would see, one test at a time on each. What a
 // test leaves there is removed after it, which takes a fraction of the time of a new control plane. A
-// test that starts more components of Kubernetes needs OfTest.
+// test that changes Nodes, what is in namespaces of Kubernetes or the data of objects that are on each
+// cluster needs OfTest, as one that starts more components of Kubernetes.
 type Pool struct {
 	// Binary builds the controller.
 	Binary func() (string, error)
@@ -139,10 +140,11 @@ func newSwept(ctx context.Context, c *cluster.Cluster) (*swept, error) {
 // sweep removes all that was not there when the cluster was new, and returns what else is not as it was
 // then.
 func (s *swept) sweep(ctx context.Context) (changed []string, err error) {
-	var all, some []schema.GroupVersionResource
+	var some []schema.GroupVersionResource
+	var there map[string]string
 	err = harness.Await(ctx, "a cluster without what a test left", func(ctx context.Context) error {
-		var err error
-		if all, err = s.resources(); err != nil {
+		all, err := s.resources()
+		if err != nil {
 			return err
 		}
 		// To list everything takes time of the processor, so that is done again only when what is known is gone.
@@ -160,30 +162,29 @@ func (s *swept) sweep(ctx context.Context) (changed []string, err error) {
 			return fmt.Errorf("there are %v", left)
 		case again:
 			return errors.New("there may be more")
-		default:
-			return nil
 		}
+		there, err = s.look(ctx, all)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.look(ctx, all)
-	if err != nil {
-		return nil, err
-	}
 	for _, name := range slices.Sorted(maps.Keys(s.kept)) {
-		if there[name] != s.kept[name] {
+		if now, is := there[name]; !is || now != s.kept[name] {
 			changed = append(changed, name)
 		}
 	}
 	return changed, nil
 }
 
-// look returns what users have said of each object.
+// look returns what users have said of each object. Kubernetes itself changes Nodes.
 func (s *swept) look(ctx context.Context, resources []schema.GroupVersionResource) (map[string]string, error) {
 	there := map[string]string{}
 	err := s.each(ctx, resources, func(_ schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
 		there[name] = fmt.Sprint(obj.GetLabels(), obj.GetAnnotations(), obj.GetGeneration())
+		if obj.GetKind() == "Node" {
+			there[name] = "" // it is there
+		}
 		return nil
 	})
 	return there, err

@@ -125,15 +125,15 @@ func orders() []mutation {
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
 		},
 		{
-			what: "order: Pods that were asked are known to have the data of a source whose deletion no watch has shown",
-			file: "internal/state/compared.go",
-			from: "lacks := lacksRequired || ", to: "lacks := ",
-			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
+			what: "order: Pods that are back have no earlier data of a source that was created since",
+			file: "internal/reload/presence.go",
+			from: "case !base.mayBeReverted, !base.ledger.OnDelete,", to: "case true,",
+			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
-			what: "order: Pods that are back have no earlier data of a source that was created since",
-			file: "internal/reload/compare.go",
-			from: "!edited(c) && !base.mayBeReverted:", to: "!edited(c):",
+			what: "order: a source that was created may have been deleted before, even if no reload is for deletions",
+			file: "internal/reload/presence.go",
+			from: "case !base.mayBeReverted, !base.ledger.OnDelete,", to: "case !base.mayBeReverted,",
 			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
@@ -141,18 +141,6 @@ func orders() []mutation {
 			file: "internal/reload/reverts.go",
 			from: "if !c.wasAway() {\n\t\twritten", to: "if true {\n\t\twritten",
 			in: core, tests: "^TestASourceThatWasAwayHidesNoPodsThatAreBack$",
-		},
-		{
-			what: "order: Pods that waited for a source are out of date if they may be back",
-			file: "internal/reload/started_pod.go",
-			from: " || !p.Since.IsZero() && !p.Since.Before(created)", to: "",
-			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
-		},
-		{
-			what: "order: a Pod waited for a source if one of its containers was restarted since",
-			file: "internal/reload/started_pod.go",
-			from: "!p.Since.IsZero() && !p.Since.Before(created)", to: "!p.Started.IsZero() && !p.Started.Before(created)",
-			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
 			what: "order: a comparison proves that no source concerned the workload before its annotations changed",

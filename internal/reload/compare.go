@@ -268,7 +268,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	case f.recreated(c), !edited(c) && !base.mayBeReverted:
 		return recorded // it was created; Pods that reference it could not start without it
 	case !edited(c):
-		return f.createdBehindPods(c)
+		return f.createdBehindPods(c, base)
 	}
 	switch f.order(c) {
 	case upToDate:

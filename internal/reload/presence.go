@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Departure is an observed deletion of a source.
@@ -80,9 +81,15 @@ func (f *Facts) returned(c *Concern, base base) finding {
 // rollout of the ledger did not start. They may have data that the source had before a deletion that no
 // watch has shown: the reload for a deletion drops the entry, and may be undone. Pods that waited for
 // the source have its data.
-func (f *Facts) createdBehindPods(c *Concern) finding {
+//
+// Without marks in the ledger, no such reload was undone, but maybe a rollout of another client. Then Pods
+// that started before a source which they require show that it existed before. Of an optional one, they
+// show nothing: mostly they started without it, and its creation is no change for them.
+func (f *Facts) createdBehindPods(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
+	case base.ledger.Marks.IsZero() && workload.Optional(c.Uses):
+		return recorded
 	case f.mustWait():
 		return waiting
 	case pods == nil:

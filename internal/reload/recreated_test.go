@@ -85,6 +85,12 @@ func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
 		})
 		return s.source(source.ConfigMap, "cm", "two", 130, 130, SourceSeen{Content: 130, Created: 130, Annotations: 1, Version: 130})
 	}
+	optional := func(f *Facts) {
+		f.Concerns[0].Uses = []workload.Use{{How: workload.UseEnvFrom, Container: "app", Optional: true}}
+	}
+	othersUndone := func() *situation {
+		return back().pods(1, 129).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} })
+	}
 	started := func(pod StartedPod) *situation {
 		s := back()
 		s.f.Pods = &Pods{}
@@ -107,7 +113,10 @@ func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
 		"the controller has restarted": {back().with(func(f *Facts) {
 			f.Seen, f.Concerns[0].Seen = WorkloadSeen{Since: 140}, SourceSeen{Version: 130}
 		}).pods(1, 129), Reload},
-		"that reload has started all Pods": {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
+		"Pods start without it, and one is older":                        {back().pods(1, 129).with(optional), Reload},
+		"only another client's rollout may be undone":                    {othersUndone(), Reload},
+		"only another client's may be undone, and Pods start without it": {othersUndone().with(optional), Record},
+		"that reload has started all Pods":                               {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := decided(t, tc.when.f); d.Action != tc.want {

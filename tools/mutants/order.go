@@ -137,6 +137,18 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
+			what: "order: Pods that start without a source had it, if a rollout of another client may be undone",
+			file: "internal/reload/presence.go",
+			from: "base.ledger.Marks.IsZero() && workload.Optional(c.Uses)", to: "false",
+			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
+		},
+		{
+			what: "order: Pods that start without a source had none before, also if a reload may be undone",
+			file: "internal/reload/presence.go",
+			from: "base.ledger.Marks.IsZero() && workload.Optional(c.Uses)", to: "workload.Optional(c.Uses)",
+			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
+		},
+		{
 			what: "order: the ledger shows when data was written that was away since",
 			file: "internal/reload/reverts.go",
 			from: "if !c.wasAway() {\n\t\twritten", to: "if true {\n\t\twritten",

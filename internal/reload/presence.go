@@ -78,11 +78,11 @@ func (f *Facts) returned(c *Concern, base base) finding {
 
 // createdBehindPods is for a source that was created, and whose workload may have Pods that the
 // rollout of the ledger did not start. They may have data that the source had before a deletion that no
-// watch has shown: the reload for a deletion drops the entry, and may be undone.
+// watch has shown: the reload for a deletion drops the entry, leaves a mark, and may be undone.
 func (f *Facts) createdBehindPods(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case !base.mayBeReverted, !base.ledger.OnDelete, c.Source.Key.Kind.Reported(), f.beforeUs(c), f.beforeCover(c, base):
+	case !base.mayBeReverted, !base.ledger.OnDelete, base.ledger.Marks.IsZero(), c.Source.Key.Kind.Reported(), f.beforeUs(c), f.beforeCover(c, base):
 		return recorded // Pods that reference it could not start without it
 	case f.mustWait():
 		return waiting

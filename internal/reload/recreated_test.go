@@ -102,7 +102,8 @@ func TestASourceThatIsCreatedBehindPodsThatAreBack(t *testing.T) {
 		"it concerns the workload since then, which we never rolled": {back().ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
 			f.Seen.Adopted = 140
 		}), Record},
-		"that reload has started all Pods": {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
+		"only another client's rollout may be undone": {back().pods(1, 129).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }), Record},
+		"that reload has started all Pods":            {back().with(func(f *Facts) { f.Seen.TemplateReverted = false }).pods(1, 129), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := decided(t, tc.when.f); d.Action != tc.want {

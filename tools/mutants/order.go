@@ -137,6 +137,12 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
 		},
 		{
+			what: "order: a source that was created may have been deleted before, even if only a rollout of another client may be undone",
+			file: "internal/reload/presence.go",
+			from: "!base.ledger.OnDelete, base.ledger.Marks.IsZero(),", to: "!base.ledger.OnDelete,",
+			in: core, tests: "^TestASourceThatIsCreatedBehindPodsThatAreBack$",
+		},
+		{
 			what: "order: the ledger shows when data was written that was away since",
 			file: "internal/reload/reverts.go",
 			from: "if !c.wasAway() {\n\t\twritten", to: "if true {\n\t\twritten",

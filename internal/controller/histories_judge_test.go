@@ -139,6 +139,8 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return b.version < c.version && b.date.Unix() > w.waitsOver
 	}):
 		return o.excused(overwrittenUnseen) // of the time of that change, as far as the ledger of then shows
+	case c.date.IsZero() && c.version <= w.waitsFor[src] && w.labeled[src] >= c.version && s.dateAt(w.waitsFor[src]).Unix() > w.waitsOver:
+		return o.excused(labeledUnseen) // the ledger of then did not show that the change has no time
 	case c.version <= w.waitsFor[src] && (!lost || src.Resource != "secrets"):
 		return false // the ledger has shown that its reload waits
 	case w.overwritten[src] == c.version:

@@ -18,20 +18,20 @@ import (
 // A version of an object that Pods only start with is no rotation. So if the first running Pod that
 // gets a turn had a part of it before, the rest counts as rotated when another running Pod gets it.
 
-// partsLook has, by class, what the running controller was shown: in given, the versions of objects
-// that running Pods got; in parts, the version of the last write with which a running Pod got such a
-// version first, although its turn had been shown before; in last, by object, the turn that gave its
-// latest version to a running Pod, or that of the first report; in added, by object, when the first
-// status with it was written.
+// partsLook has, by class, what the running controller was shown: in given, by the version of an
+// object, the version of the write with which a running Pod got it first; in parts, the version of the
+// last write with which a running Pod got such a version first, although its turn had been shown
+// before; in last, by object, the turn that gave its latest version to a running Pod, or that of the
+// first report; in added, by object, when the first status with it was written.
 type partsLook struct {
-	given map[string]map[string]bool
+	given map[string]map[string]uint64
 	parts map[string]uint64
 	last  map[string]map[string]int
 	added map[ofClass]time.Time
 }
 
 func newPartsLook() partsLook {
-	return partsLook{map[string]map[string]bool{}, map[string]uint64{}, map[string]map[string]int{}, map[ofClass]time.Time{}}
+	return partsLook{map[string]map[string]uint64{}, map[string]uint64{}, map[string]map[string]int{}, map[ofClass]time.Time{}}
 }
 
 // takeParts receives a write that the running controller is shown. Only a watch shows which objects
@@ -46,15 +46,15 @@ func (o *oracle) takeParts(told *toldOfPod, live bool) {
 		return
 	}
 	if p.given[told.class] == nil {
-		p.given[told.class] = map[string]bool{}
+		p.given[told.class] = map[string]uint64{}
 	}
 	now, started, from := o.h.driver.Turn(told.class, told.turn), o.h.driver.Turn(told.class, told.started), o.h.driver.Turn(told.class, told.from)
 	for _, id := range classObjects() {
 		given := id + "=" + now[id]
-		if live && now[id] == started[id] && now[id] == from[id] || p.given[told.class][given] {
+		if live && now[id] == started[id] && now[id] == from[id] || p.given[told.class][given] > 0 {
 			continue
 		}
-		p.given[told.class][given] = true
+		p.given[told.class][given] = told.version
 		if told.turn <= latestRotation(o.classes.shown[told.class]).turn {
 			p.parts[told.class] = told.version
 		}
@@ -71,6 +71,7 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		o.classes.parts.last[told.class] = last
 	}
 	version := func(turn int, id string) string { return o.h.driver.Turn(told.class, turn)[id] }
+	givenIn := func(turn int, id string) uint64 { return o.classes.parts.given[told.class][id+"="+version(turn, id)] }
 	for _, id := range classObjects() {
 		now := version(told.turn, id)
 		known, before := last[id]
@@ -78,7 +79,10 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		for between := told.from + 1; between <= known; between++ {
 			late = late || version(between, id) == now
 		}
-		skipped := told.turn < known && !o.classes.parts.given[told.class][id+"="+now] && (!live || now != version(told.from, id))
+		// By the order of the writes, the data went back if another Pod got the version of an earlier
+		// turn after this one. The controller then goes on to take the earlier turn for the latest.
+		late = late || before && givenIn(told.turn, id) > givenIn(told.from, id)
+		skipped := told.turn < known && givenIn(told.turn, id) == 0 && (!live || now != version(told.from, id))
 		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped) {
 			last[id] = told.turn
 		}

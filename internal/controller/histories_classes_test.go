@@ -222,14 +222,13 @@ func (u *users) rotateAndEditSource() bool {
 }
 
 func (u *users) rotateAndEdit(name string, w drawnWorkload) bool {
-	if u.h.rand.IntN(2) == 0 {
-		u.rotate(name)
-		u.moments()
-		return u.editTemplate(w)
+	first, second := func() bool { return u.rotate(name) }, func() bool { return u.editTemplate(w) }
+	if u.h.rand.IntN(2) == 1 {
+		first, second = second, first
 	}
-	did := u.editTemplate(w)
+	did := first()
 	u.moments()
-	return u.rotate(name) || did
+	return second() || did
 }
 
 func (u *users) createClass(name string) bool {

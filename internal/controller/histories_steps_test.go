@@ -73,10 +73,14 @@ func (h *history) userStep() {
 		}
 		h.count("steps")
 		h.say("user step: %s", s.name)
-		if s.do() {
-			h.count("step: " + s.name)
-			h.oracle.stepped()
-		}
+		did := true // also if a kill ends it before it returns
+		defer func() {
+			if did {
+				h.count("step: " + s.name)
+				h.oracle.stepped()
+			}
+		}()
+		did = s.do()
 		return
 	}
 }

@@ -52,7 +52,7 @@ TOOLS = ./test/cluster ./test/harness ./test/simapi ./test/stage ./tools/make ./
 ON_A_CLUSTER = ./test/cluster% ./test/scenarios ./test/faults ./test/stamp ./internal/intake ./internal/lease
 UNITS = $(filter-out $(ON_A_CLUSTER),$(PACKAGES))
 # The race detector finds nothing where nothing runs side by side, and costs ten times the time of what computes. Tests on a
-# cluster build the controller with it, and only harness and cluster are tried with it themselves (make nightly: all).
+# cluster build the controller with it, and of what else they are made of only some is tried with it (make nightly: all).
 SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^\s*go [a-z]|"sync["/]|\.Go.func' internal bench tools/suite test/harness test/cluster test/stage test/app test/argocd test/story))))
 # These run without it as well: what measures how time grows is left out of what is built with the race detector. So are the tests
 # of internal/state that draw much, where nothing is concurrent.
@@ -65,7 +65,7 @@ TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(SIDE_BY_SIDE)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
-# This is a further one: what is kept or drawn, by name, where nothing runs side by side.
+# This is a further one: what is kept or drawn, by name.
 histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
 # The scenarios of kinds that not all clusters have take two control planes of their own.
 ON_SOME_CLUSTERS = TestKinds|TestWithoutStreamedLists
@@ -154,9 +154,10 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 # Before each commit, only random histories have the race detector, and only packages that changed are linted. The tests that
 # need a cluster are compiled.
 check: LINTED = changed
+check: RACE = -race
 check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute or two; what has not changed is not run again)
 	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
-	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) -- -race -run Histories REROLL_HISTORIES=$(raced) ./internal/controller
+	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) $(call histories,Histories,$(raced))
 
 test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients

@@ -183,7 +183,7 @@ func (h *bundleHistory) noteCompleted(e simapi.Event) {
 // projects, as far as the controller knows. Until a rollout completes, a template from before its start
 // may be back with its Pods. New Pods show by their age that they are none of these, but not within 5s of
 // the change: the clocks of two API servers may differ. Times are whole seconds. While new Pods cannot
-// start, older ones stay, and their age does not show of which template they are.
+// start, older ones stay, and their age does not show which template started them.
 func (h *bundleHistory) mayBeBack(w *trusting) bool {
 	edited := h.editedAt(w.use.sources)
 	older := func(pod *corev1.Pod) bool { return !pod.CreationTimestamp.After(edited) }

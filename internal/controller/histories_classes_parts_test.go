@@ -80,7 +80,7 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 			late = late || version(between, id) == now
 		}
 		// By the order of the writes, the data went back if another Pod got the version of an earlier
-		// turn after this one. The controller then goes on to take the earlier turn for the latest.
+		// turn after this one. Then the controller still takes the earlier turn for the latest one.
 		late = late || before && givenIn(told.turn, id) > givenIn(told.from, id)
 		skipped := told.turn < known && givenIn(told.turn, id) == 0 && (!live || now != version(told.from, id))
 		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped) {

@@ -269,8 +269,8 @@ func addCounts(all, of map[string]int) {
 	}
 }
 
-// mostOf returns how often so many histories may use an excuse, of which there are counts. One history may
-// use it dozens of times, and most do not use it: its uses come in clumps, of a size that the squares show.
+// mostOf returns how often this many histories may use an excuse. One history may use it dozens of times,
+// and most do not use it: its uses come in clumps, and the squares among the counts show their size.
 func mostOf(perThousand float64, histories uint64, counts map[string]int, name string) int {
 	used := float64(counts[name])
 	if perThousand == 0 || used == 0 {

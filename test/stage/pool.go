@@ -121,7 +121,7 @@ type swept struct {
 }
 
 func newSwept(ctx context.Context, c *cluster.Cluster) (*swept, error) {
-	s := &swept{cluster: c}
+	s := &swept{cluster: c, kept: map[string]string{}}
 	var err error
 	if s.discovery, err = discovery.NewDiscoveryClientForConfig(c.Config()); err != nil {
 		return nil, err
@@ -133,8 +133,19 @@ func newSwept(ctx context.Context, c *cluster.Cluster) (*swept, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.kept, err = s.look(ctx, all)
+	err = s.each(ctx, all, func(_ schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
+		s.kept[name] = said(obj)
+		return nil
+	})
 	return s, err
+}
+
+// said is what users have said of an object. Kubernetes itself changes Nodes.
+func said(obj *unstructured.Unstructured) string {
+	if obj.GetKind() == "Node" {
+		return "it is there"
+	}
+	return fmt.Sprint(obj.GetLabels(), obj.GetAnnotations(), obj.GetGeneration())
 }
 
 // sweep removes all that was not there when the cluster was new, and returns what else is not as it was
@@ -143,17 +154,16 @@ func (s *swept) sweep(ctx context.Context) (changed []string, err error) {
 	var some []schema.GroupVersionResource
 	var there map[string]string
 	err = harness.Await(ctx, "a cluster without what a test left", func(ctx context.Context) error {
-		all, err := s.resources()
-		if err != nil {
-			return err
-		}
 		// To list everything takes time of the processor, so that is done again only when what is known is gone.
-		again := some != nil
-		if !again {
-			some = all
-		}
-		left, err := s.remove(ctx, some)
+		resources, again := some, some != nil
 		some = nil
+		if !again {
+			var err error
+			if resources, err = s.resources(); err != nil {
+				return err
+			}
+		}
+		seen, left, err := s.remove(ctx, resources)
 		switch {
 		case err != nil:
 			return err
@@ -163,38 +173,26 @@ func (s *swept) sweep(ctx context.Context) (changed []string, err error) {
 		case again:
 			return errors.New("there may be more")
 		}
-		there, err = s.look(ctx, all)
-		return err
+		there = seen
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.kept)) {
-		if now, is := there[name]; !is || now != s.kept[name] {
+		if there[name] != s.kept[name] {
 			changed = append(changed, name)
 		}
 	}
 	return changed, nil
 }
 
-// look returns what users have said of each object. Kubernetes itself changes Nodes.
-func (s *swept) look(ctx context.Context, resources []schema.GroupVersionResource) (map[string]string, error) {
-	there := map[string]string{}
-	err := s.each(ctx, resources, func(_ schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
-		there[name] = fmt.Sprint(obj.GetLabels(), obj.GetAnnotations(), obj.GetGeneration())
-		if obj.GetKind() == "Node" {
-			there[name] = "" // it is there
-		}
-		return nil
-	})
-	return there, err
-}
-
-// remove begins to remove what was not there, and returns it.
-func (s *swept) remove(ctx context.Context, resources []schema.GroupVersionResource) (left map[schema.GroupVersionResource][]string, err error) {
-	left = map[schema.GroupVersionResource][]string{}
+// remove begins to remove what was not there, and returns it, and what users have said of the rest.
+func (s *swept) remove(ctx context.Context, resources []schema.GroupVersionResource) (there map[string]string, left map[schema.GroupVersionResource][]string, err error) {
+	there, left = map[string]string{}, map[schema.GroupVersionResource][]string{}
 	err = s.each(ctx, resources, func(resource schema.GroupVersionResource, name string, obj *unstructured.Unstructured) error {
 		if _, kept := s.kept[name]; kept {
+			there[name] = said(obj)
 			return nil
 		}
 		left[resource] = append(left[resource], name)
@@ -209,7 +207,7 @@ func (s *swept) remove(ctx context.Context, resources []schema.GroupVersionResou
 		background := metav1.DeletePropagationBackground
 		return unlessGone(of.Delete(ctx, obj.GetName(), metav1.DeleteOptions{PropagationPolicy: &background}))
 	})
-	return left, err
+	return there, left, err
 }
 
 // resources are those that can be listed and deleted, except for what the components of Kubernetes make

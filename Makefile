@@ -59,6 +59,8 @@ SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go'
 TWICE = ./internal/clientset ./internal/reload $(filter-out ./internal/controller,$(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build.*!race' internal)))))
 # In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
 ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
+# These are left out of what is built with the race detector: the commands that they compare with the controller need not be.
+WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build !race' internal/controller/*_test.go) | sed -z 's/func //g; s/\n/|/g')
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
@@ -165,7 +167,7 @@ test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint,
 	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
 	@# histories: each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
-		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,Histories|KeptSeeds,$(HISTORIES))
+		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES))
 
 LINTED =
 lint: preflight bin/golangci-lint ## gofmt and the linters of .golangci.yml, which do what go vet does

@@ -73,9 +73,9 @@ type history struct {
 	// relisted is the controller, by its number, in whose life a list of keys of a workload was
 	// replaced that its ledger still has the digests of.
 	relisted map[string]int
-	// relistedGone are, by workload, the sources that did not exist when its list of keys was replaced,
-	// and that no controller has compared it with since.
-	relistedGone map[string]map[simapi.Source]bool
+	// relistedIn has, by workload and source, the version in which a list of keys was first replaced
+	// since a controller last compared the two.
+	relistedIn map[string]map[simapi.Source]uint64
 
 	key      digest.Key
 	keyMade  time.Time

@@ -101,8 +101,8 @@ const (
 	// keysUnseen: a list of keys was replaced, and no controller that had seen it has compared the
 	// workload since. Removed keys have no time, so the ledger may have digests of other data.
 	keysUnseen excuse = "list of keys replaced unseen"
-	// keysOfGone: a list of keys was replaced while a source was deleted, and a snapshot came before the
-	// source was recreated. The ledger has a digest of the listed keys, and not of the others.
+	// keysOfGone: a list of keys was replaced, and the source was deleted before a controller compared
+	// the two, and recreated after a snapshot. The ledger has a digest of the listed keys alone.
 	keysOfGone excuse = "list of keys replaced while deleted"
 	// optedInUnseen: the workload was opted in while no controller watched, and the data was
 	// provably edited after the installation, or the labels that select it seem to be later.

@@ -126,6 +126,20 @@ func keptRareHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.users.makeAgain(settings)
 		}},
+		"a list of keys is replaced, a source is deleted before the controller compares the workload, and created again as it was for the next controller": {draws{keysChosen: true}, func(s script) {
+			s.users.countKeys(web, keyRules()[3])
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.countKeys(web, "all")
+			s.users.deleteSource(settings)
+			s.stop()
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(settings)
+		}},
 		"a source is labeled, a Job is resumed before its Pods are gone, and a key is removed, all while the controller is away": {draws{kind: kinds.Jobs().Name}, func(s script) {
 			migrate := jobs()[1]
 			s.rest()

@@ -84,30 +84,32 @@ func (h *history) knowsWorkload(w drawnWorkload) bool {
 	})
 }
 
-// noteRelisted notes that the ledger of a workload keeps digests by the replaced list of keys for the
-// sources that do not exist.
+// noteRelisted notes that the ledger of a workload has digests by a list of keys that is replaced
+// now. A controller replaces the digest of a source when it compares the workload by the present
+// keys. That of a deleted source stays until the source is recreated.
 func (h *history) noteRelisted(name string) {
-	for src, s := range h.oracle.sources {
-		if s.exists {
-			continue
+	if h.relistedIn == nil {
+		h.relistedIn = map[string]map[simapi.Source]uint64{}
+	}
+	if h.relistedIn[name] == nil {
+		h.relistedIn[name] = map[simapi.Source]uint64{}
+	}
+	for _, src := range sources() {
+		if _, before := h.relistedIn[name][src]; !before {
+			h.relistedIn[name][src] = h.server.Version()
 		}
-		if h.relistedGone == nil {
-			h.relistedGone = map[string]map[simapi.Source]bool{}
-		}
-		if h.relistedGone[name] == nil {
-			h.relistedGone[name] = map[simapi.Source]bool{}
-		}
-		h.relistedGone[name][src] = true
 	}
 }
 
-// cameBackRelisted reports whether a list of keys was replaced while a source was deleted, and the
-// running controller was shown no deletion of it since its last snapshot. The ledger has a digest of the
-// listed keys only, so nothing shows whether the other keys of the recreated source are as before.
+// cameBackRelisted reports whether a list of keys was replaced before a source was recreated, and
+// the running controller was shown no deletion of it since its last snapshot. If no controller has
+// compared the two between, the ledger has a digest of the listed keys only. So nothing shows
+// whether the other keys of the recreated source are as before.
 func (o *oracle) cameBackRelisted(w *workloadTruth, src simapi.Source, l *look) bool {
 	_, shown := l.departed[src]
 	_, known := l.known[src]
-	return known && !shown && o.h.relistedGone[w.name][src]
+	relisted, was := o.h.relistedIn[w.name][src]
+	return known && !shown && was && o.sources[src].made > relisted
 }
 
 // mayHideRemoval reports whether a change that the running controller was not shown may be one that only

@@ -341,7 +341,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
 			delete(w.owed, src)
 			delete(w.owedGone, src)
-			delete(o.h.relistedGone[w.name], src)
+			delete(o.h.relistedIn[w.name], src)
 		}
 	}
 	o.noteDates(w, l)

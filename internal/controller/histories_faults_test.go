@@ -100,8 +100,8 @@ func (p proxy) Pods(_ context.Context, w *workload.Workload) (reload.Pods, error
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		h.look().blind = h.blind == w.Key.Name && mayHaveReplicas(obj)
 		for _, pod := range h.pods.Of(obj) {
-			if lives(pod) && h.blind != w.Key.Name {
-				pods.Add(reload.ReadStart(pod))
+			if h.blind != w.Key.Name {
+				pods.Take(pod)
 			}
 		}
 	}

@@ -181,18 +181,16 @@ const podPage = 500
 // owner may make the result older, and never younger.
 func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
-	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
-		pods.Add(reload.ReadStart(pod))
-	})
+	err := c.eachPod(ctx, w, pods.Take)
 	return pods, err
 }
 
-// Running returns the Pods of a workload. It excludes Pods of another owner, because no rollout of
-// this workload replaces them.
+// Running returns the Pods of a workload that run. It excludes Pods of another owner, because no
+// rollout of this workload replaces them.
 func (c Client) Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
 	var pods []rollout.Pod
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
-		if w.MadeBy(pod) {
+		if workload.PodRuns(pod) && w.MadeBy(pod) {
 			pods = append(pods, rollout.ReadPod(pod, names))
 		}
 	})
@@ -215,9 +213,7 @@ func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*co
 			return fmt.Errorf("list the pods of %s: %w", w.Key, err)
 		}
 		for i := range list.Items {
-			if pod := &list.Items[i]; workload.PodRuns(pod) {
-				take(pod)
-			}
+			take(&list.Items[i])
 		}
 		if opts.Continue = list.Continue; opts.Continue == "" {
 			return nil

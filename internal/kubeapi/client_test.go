@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/clientsettest"
 )
@@ -50,5 +52,25 @@ func TestAWorkloadWithoutLabelsHasNoPodsOfOthers(t *testing.T) {
 	named := &workload.Workload{Key: workload.Key{Kind: "Pool", Namespace: "shop", Name: "web"}, Selector: &metav1.LabelSelector{MatchLabels: another.Labels}}
 	if pods, err := c.Pods(t.Context(), named); err != nil || pods.Count != 1 {
 		t.Errorf("by its labels: %d pods, %v", pods.Count, err)
+	}
+}
+
+// Only Pods that run count. A Job has the data of Pods that have succeeded, so these are kept, too.
+func TestPodsThatHaveEnded(t *testing.T) {
+	labels := map[string]string{"job-name": "load"}
+	pod := func(name string, phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{{UID: "load", Controller: new(true)}}}, Status: corev1.PodStatus{Phase: phase}}
+	}
+	running, succeeded, failed := pod("running", corev1.PodRunning), pod("succeeded", corev1.PodSucceeded), pod("failed", corev1.PodFailed)
+	c := Client{Interface: clientsettest.Adapt(fake.NewClientset(running, succeeded, failed))}
+	w := &workload.Workload{Key: workload.Key{Kind: "Job", Namespace: "shop", Name: "load"}, UID: "load", Selector: &metav1.LabelSelector{MatchLabels: labels}}
+	var want reload.Pods
+	want.Take(running)
+	want.Take(succeeded)
+	if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 1 || !reflect.DeepEqual(pods, want) {
+		t.Errorf("%+v, %v, want %+v", pods, err, want)
+	}
+	if pods, err := c.Running(t.Context(), w, annotations.DefaultNames()); err != nil || len(pods) != 1 || pods[0].Name != "running" {
+		t.Errorf("%v run, %v", pods, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -148,9 +150,21 @@ type Pods struct {
 	Oldest time.Time
 
 	all []StartedPod
+	// succeeded are the Pods that have succeeded. Only for a Job, their data still matters.
+	succeeded []StartedPod
 }
 
-// Add adds a Pod.
+// Take adds a Pod of a LIST, unless its data does not matter any more.
+func (p *Pods) Take(pod *corev1.Pod) {
+	switch {
+	case workload.PodRuns(pod):
+		p.Add(ReadStart(pod))
+	case pod.Status.Phase == corev1.PodSucceeded:
+		p.succeeded = append(p.succeeded, ReadStart(pod))
+	}
+}
+
+// Add adds a Pod that runs.
 func (p *Pods) Add(pod StartedPod) {
 	if p.Count == 0 || pod.Created.Before(p.Oldest) {
 		p.Oldest = pod.Created

@@ -11,7 +11,8 @@ import (
 
 // podsOf are the Pods that show whether they have the data, nil if they have to be listed. For
 // runs, the start time is enough, except for data that the Pods themselves report and for data that
-// differed for a while: a Pod that replaces a lost one starts later than its run.
+// differed for a while: a Pod that replaces a lost one starts later than its run, and may have
+// succeeded since.
 func (f *Facts) podsOf(c *Concern) *Pods {
 	switch r := f.Workload.Runs; {
 	case r == nil:
@@ -26,7 +27,7 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 		return nil
 	default:
 		p := podsOfLatest(r)
-		for _, pod := range f.Pods.all {
+		for _, pod := range slices.Concat(f.Pods.all, f.Pods.succeeded) {
 			p.Add(pod)
 		}
 		return p

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -226,20 +228,26 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	}
 }
 
-// A pod that takes the place of a lost one begins later than its Job, and may have read what was
-// there for a moment.
-func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// jobWhoseContentWasAway are the facts of a Job that began a minute after a time. An hour after
+// that time, its source had other data for two seconds.
+func jobWhoseContentWasAway() (f Facts, at time.Time) {
+	at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "load"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {2}}, DataTime: at.Unix()}
-	f := Facts{
+	return Facts{
 		Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &workload.Runs{Once: true, Last: at.Add(time.Minute)}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Concerns: []Concern{{
 			Source: src, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Away: Away{Version: 8, Time: at.Add(time.Hour), Noted: true},
 			Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto},
 		}},
 		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installation: Installation{Installed: at},
-	}
+	}, at
+}
+
+// A pod that takes the place of a lost one begins later than its Job, and may have read what was
+// there for a moment.
+func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
+	f, at := jobWhoseContentWasAway()
 	if d := decided(t, f); d.Action != ListPods {
 		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)
 	}
@@ -261,6 +269,30 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	f.Workload.Runs.LastAtLeast = true
 	if d := decided(t, f); d.Action != Reload {
 		t.Errorf("its Pods may have begun later than it, and have succeeded: %s (%s)", d.Action, d.Why)
+	}
+}
+
+// A Pod that has succeeded is not replaced. The Job has ended with the data of that Pod.
+func TestAPodOfAJobThatSucceededWithContentThatWasAway(t *testing.T) {
+	f, at := jobWhoseContentWasAway()
+	for about, tc := range map[string]struct {
+		started time.Time
+		phase   corev1.PodPhase
+		want    Action
+	}{
+		"it started before":                     {at.Add(time.Minute), corev1.PodSucceeded, Record},
+		"it started in between":                 {at.Add(time.Hour + time.Second), corev1.PodSucceeded, Reload},
+		"it started in between, and has failed": {at.Add(time.Hour + time.Second), corev1.PodFailed, Record},
+		"it started long after":                 {at.Add(2 * time.Hour), corev1.PodSucceeded, Record},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "load-1", ResourceVersion: "10", CreationTimestamp: metav1.NewTime(tc.started)}, Spec: corev1.PodSpec{Containers: make([]corev1.Container, 1)}}
+		pod.Status.Phase = tc.phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(tc.started)}}}}
+		f.Pods = &Pods{}
+		f.Pods.Take(pod)
+		if d := decided(t, f); d.Action != tc.want || f.Pods.Count != 0 {
+			t.Errorf("%s: %s (%s), want %s; %d Pods run", about, d.Action, d.Why, tc.want, f.Pods.Count)
+		}
 	}
 }
 

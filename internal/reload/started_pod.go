@@ -15,8 +15,8 @@ type StartedPod struct {
 	Name    string
 	Created time.Time
 	// Started is when one of its containers was last started, by the clock of its node. It is zero
-	// unless all containers run, because a container that does not run yet may still start with
-	// earlier data.
+	// unless all containers run or the Pod has succeeded, because a container that does not run yet
+	// may still start with earlier data.
 	Started time.Time
 	// Version is the resource version: the Pod was created no later.
 	Version uint64
@@ -32,7 +32,7 @@ func ReadStart(pod *corev1.Pod) StartedPod {
 	}
 }
 
-// lastStart is zero unless all regular containers run.
+// lastStart is zero unless all regular containers run, or have ended with a Pod that succeeded.
 func lastStart(pod *corev1.Pod) time.Time {
 	if len(pod.Status.ContainerStatuses) < len(pod.Spec.Containers) {
 		return time.Time{}
@@ -40,15 +40,27 @@ func lastStart(pod *corev1.Pod) time.Time {
 	var last time.Time
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
-			if r := statuses[i].State.Running; r != nil && r.StartedAt.After(last) {
-				last = r.StartedAt.Time
+			if at := startOf(pod, &statuses[i]); at.After(last) {
+				last = at
 			}
 		}
 	}
-	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil }) {
+	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return startOf(pod, &s).IsZero() }) {
 		return time.Time{}
 	}
 	return last
+}
+
+// startOf is zero for a container that may be started again.
+func startOf(pod *corev1.Pod, s *corev1.ContainerStatus) time.Time {
+	switch {
+	case s.State.Running != nil:
+		return s.State.Running.StartedAt.Time
+	case s.State.Terminated != nil && pod.Status.Phase == corev1.PodSucceeded:
+		return s.State.Terminated.StartedAt.Time
+	default:
+		return time.Time{}
+	}
 }
 
 // ranBefore reports whether all containers of a Pod were started before a resource version and a

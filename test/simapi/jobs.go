@@ -202,7 +202,13 @@ func (p *Pods) Finish(pod *corev1.Pod) bool {
 	}
 	p.server.editStatus(pod, "kubelet", func(obj Object) {
 		ended := obj.(*corev1.Pod)
-		ended.Status.Phase, ended.Status.ContainerStatuses = corev1.PodSucceeded, nil
+		ended.Status.Phase = corev1.PodSucceeded
+		for i := range ended.Status.ContainerStatuses {
+			state := &ended.Status.ContainerStatuses[i].State
+			if state.Running != nil {
+				*state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: state.Running.StartedAt, FinishedAt: metav1.NewTime(p.server.Now())}}
+			}
+		}
 	})
 	return true
 }

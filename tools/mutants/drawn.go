@@ -101,6 +101,18 @@ func drawn() []mutation {
 			in: core, tests: "^TestContentThatLeftAndCameBack$",
 		},
 		{
+			what: "back: Pods of a Job that have succeeded had the data from before",
+			file: "internal/reload/runs.go",
+			from: "slices.Concat(f.Pods.all, f.Pods.succeeded)", to: "slices.Clone(f.Pods.all)",
+			in: core, tests: "^TestAPodOfAJobThatSucceededWithContentThatWasAway$",
+		},
+		{
+			what: "back: nothing shows when a Pod that has succeeded was started",
+			file: "internal/reload/started_pod.go",
+			from: "	case s.State.Terminated != nil && pod", to: "	case s.State.Terminated == nil && pod",
+			in: core, tests: "^TestAPodOfAJobThatSucceededWithContentThatWasAway$",
+		},
+		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
 			from: "return uncounted || (w.Custom || w.SelectorGuessed) && w.Hides(pods.Count)", to: "return uncounted && false",

@@ -110,6 +110,9 @@ const (
 	// labelShownLate: a source lost its label while an annotation of the workload selected it, too, and
 	// the controller was shown first that the annotation was removed. So the label counted at its ledger.
 	labelShownLate excuse = "label lost before an opt-out, shown after"
+	// optedInByStart: a source lost its label, and a controller that opts in all workloads started
+	// before another one had acted on that. The workload references the source, so nothing is lost.
+	optedInByStart excuse = "label lost, opted in by a start"
 )
 
 // Reasons for a Pod with other data than the current one.
@@ -214,6 +217,7 @@ func bounds() []struct {
 		{podsNotFound, 4},
 		{optedInUnseen, 51},
 		{labelShownLate, 1},
+		{optedInByStart, 0.1},
 		{keysUnseen, 4},
 		{keysOfGone, 1},
 		{installedThen, 365},

@@ -1,6 +1,9 @@
 package controller
 
-import "github.com/reroll-dev/reroll/internal/annotations"
+import (
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
 
 // shownWorkloads starts a controller with --auto-reload-all, and delivers all workloads, one of
 // which is not opted in otherwise.
@@ -16,10 +19,42 @@ func (s script) shownWorkloads() {
 	}
 }
 
+// selectedUntil lets a workload select a source by its labels, which ends while no controller runs.
+// The next controller has another --auto-reload-all.
+func (s script) selectedUntil(end func(src simapi.Source), src simapi.Source, next optInAll) {
+	s.again("web", map[string]string{annotations.Sources: "!" + pluginsLabel})
+	for range 2 { // the second time, its data is in the ledger
+		s.touch(src, "kubectl-label")
+		s.rest()
+		s.elapse(2 * longestSettle)
+	}
+	s.stop()
+	s.oracle.stepped()
+	end(src)
+	s.all = next
+}
+
 // keptAllHistories are those of controllers with --auto-reload-all.
 func keptAllHistories() map[string]keptHistory {
-	settings, cert := sources()[0], sources()[3]
+	settings, routes, cert := sources()[0], sources()[1], sources()[3]
+	losesLabel := func(s script) func(simapi.Source) {
+		return func(src simapi.Source) {
+			s.users.save(src, keeper{manager: "kubectl-label"}, func(obj simapi.Object) { s.users.label(obj, pluginsLabel, "loki") })
+		}
+	}
 	return map[string]keptHistory{
+		"a source that a workload selects loses its label, and the next controller opts in all workloads": {draws{onDelete: true, byLabel: true}, func(s script) {
+			s.selectedUntil(losesLabel(s), routes, allAlways)
+		}},
+		"a source that a workload selects loses its label, and the next controller opts in no others": {draws{all: allAlways, onDelete: true, byLabel: true}, func(s script) {
+			s.selectedUntil(losesLabel(s), routes, allNever)
+		}},
+		"a source that a workload selects and references loses its label, and the next controller opts in all workloads": {draws{onDelete: true, byLabel: true}, func(s script) {
+			s.selectedUntil(losesLabel(s), settings, allAlways)
+		}},
+		"a source that a workload selects is deleted, and the next controller opts in no others": {draws{all: allAlways, onDelete: true, byLabel: true}, func(s script) {
+			s.selectedUntil(func(src simapi.Source) { s.users.deleteSource(src) }, routes, allNever)
+		}},
 		"a source is edited before its namespace is selected, and then a workload names it": {draws{all: allAlways, inNamespace: true}, func(s script) {
 			s.again("api", nil)
 			if !s.oracle.unselected {

@@ -119,8 +119,9 @@ func (o *oracle) deletedInDoubtOf(w *workloadTruth, obj simapi.Object, src simap
 	s := o.sources[src]
 	kept := s.plugins
 	s.plugins = "any other"
-	// Where all workloads are opted in at times, that may end before the deletion is noticed.
-	if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.h.all != allNever) {
+	// Where all workloads are opted in at times, that may end before the deletion is noticed. It shows
+	// nothing of a source that this selects, too.
+	if !o.asksFor(obj, src, o.all && o.h.all == allAlways) && (w.reselected != 0 || o.asksFor(obj, src, o.h.all != allNever)) {
 		w.moved(src).doubtful = s.deleted
 	}
 	s.plugins = kept
@@ -221,6 +222,13 @@ func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *loo
 	return was && o.asksFor(obj, src, o.all)
 }
 
+// optedInSince reports whether a workload covers a source that lost its label, since a controller
+// that opts in all workloads started.
+func (o *oracle) optedInSince(w *workloadTruth, src simapi.Source) bool {
+	_, covered := w.covered[src]
+	return covered && o.all && o.excused(optedInByStart)
+}
+
 // judgeMoves checks, at rest, that no source came or went by its label in vain, if users did nothing
 // else since the last rest.
 func (o *oracle) judgeMoves(w *workloadTruth) {
@@ -231,7 +239,7 @@ func (o *oracle) judgeMoves(w *workloadTruth) {
 		s := o.sources[src]
 		switch {
 		case !s.exists || w.foreign > o.since || len(s.changes) > 0 && s.changes[len(s.changes)-1].version > o.since:
-		case o.h.onDelete && m.left > o.since && m.adopted > 0 && m.adopted < m.left && m.rolled < m.left:
+		case o.h.onDelete && m.left > o.since && m.adopted > 0 && m.adopted < m.left && m.rolled < m.left && !o.optedInSince(w, src):
 			o.fail("%s was not rolled for %s, which lost its label at %d", w.name, src, m.left)
 		case o.h.onCreate && m.entered > max(o.since, o.lastGap) && len(w.adopted) > 0 && m.rolled < m.entered && !o.allHave(w, src):
 			o.fail("%s was not rolled for %s, which got its label at %d", w.name, src, m.entered)

@@ -84,6 +84,13 @@ func (p *Policy) OptedInByNamespace() (optedIn, set bool) {
 	return p.byDefault == on, p.byDefault != unset
 }
 
+// WithoutDefault returns the policy as if the namespace left it to --auto-reload-all whether its
+// workloads are opted in.
+func (p Policy) WithoutDefault() Policy {
+	p.byDefault = unset
+	return p
+}
+
 // ruleByDefault is the rule by which workloads are opted in whose annotations do not decide that; 0
 // if they are not.
 func (p *Policy) ruleByDefault(autoReloadAll bool) Rule {

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -54,6 +55,22 @@ func (f *Facts) selecting() digest.Digest {
 	return *l.selecting
 }
 
+// selectedByLabels reports whether the ledger shows that an entry may be there because labels
+// selected the source: what else selects sources is the same now. Whether workloads are opted in by
+// default may differ since, if that did not select the source. A restart with another
+// --auto-reload-all would otherwise hide that a source lost its labels or was deleted before.
+func (f *Facts) selectedByLabels(key source.LocalKey, known *ledger.Ledger) bool {
+	if known.Selecting == f.selecting() {
+		return true
+	}
+	w := f.Workload
+	w.Policy = w.Policy.WithoutDefault()
+	return slices.ContainsFunc([]bool{false, true}, func(all bool) bool {
+		withoutLabels := w.Verdict(key.In(w.Key.Namespace), source.Annotations{Match: true}, all)
+		return known.Selecting == w.Selecting(all) && !withoutLabels.Concerned
+	})
+}
+
 // mayUse reports whether a source with an entry in a ledger may concern the workload even if it does
 // not exist, so that its annotations and labels are unknown. If the workload selects sources by
 // their labels, the ledger shows whether that was the reason for the entry, or the watch has shown which
@@ -64,7 +81,7 @@ func (f *Facts) mayUse(key source.LocalKey, known *ledger.Ledger) bool {
 	}
 	_, refers := f.Workload.Reference(key)
 	return refers || f.Workload.Policy.Names(key) ||
-		f.Workload.Policy.SelectorFor(key.Kind) != nil && (known.Selecting == f.selecting() || f.sawSelected(key))
+		f.Workload.Policy.SelectorFor(key.Kind) != nil && (f.selectedByLabels(key, known) || f.sawSelected(key))
 }
 
 // sawSelected reports whether the watch has shown the deletion of a source that the workload selected.
@@ -75,14 +92,14 @@ func (f *Facts) sawSelected(key source.LocalKey) bool {
 // findLeft finds the sources that the selector of the workload no longer matches. The ledger shows
 // that nothing else has changed that decides about them.
 func (f *Facts) findLeft(base base, t *tally) {
-	if !base.ledger.OnDelete || base.ledger.Selecting != f.selecting() {
+	if !base.ledger.OnDelete {
 		return
 	}
 	for _, left := range f.Left {
 		entry, was := base.ledger.Entries[left.Key]
 		_, noted := base.ledger.Gone[left.Key]
 		switch {
-		case !was || noted, left.Uncounted && !entry.IsZero():
+		case !was || noted, !f.selectedByLabels(left.Key, &base.ledger), left.Uncounted && !entry.IsZero():
 		case left.Version != 0 && f.Seen.Template > left.Version && !f.Seen.TemplateReverted: // another client has rolled the workload since
 		default:
 			reference, _ := f.Workload.Reference(left.Key)

@@ -228,7 +228,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	// If no watch has shown the deletion, the annotations and labels of the source are unknown. Its
 	// entry in the ledger shows that they selected it, and that it allowed the workload.
 	had := source.Annotations{Match: true, AllowFrom: annotations.AllowAny()}
-	if base.ledger.Selecting == f.selecting() {
+	if f.selectedByLabels(key, &base.ledger) {
 		had.Labels = source.AnyLabels()
 	}
 	if left.Source.Key == src {

@@ -3,6 +3,7 @@ package main
 // byLabels are mutations of how workloads select sources by their labels.
 func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
+	const otherDefault = "^TestASourceThatIsNotSelectedAnyMoreWhenAnotherDefaultOptsIn$"
 	return []mutation{
 		{
 			what: "labels: a source that is created again is as old as its labels",
@@ -127,7 +128,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: another selector counts like other labels",
 			file: rules,
-			from: "	if !base.ledger.OnDelete || base.ledger.Selecting != f.selecting() {", to: "	if !base.ledger.OnDelete {",
+			from: "!f.selectedByLabels(left.Key, &base.ledger), ", to: "",
 			in: core, tests: history,
 		},
 		{
@@ -145,7 +146,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: an entry in the ledger shows that labels selected a source, whatever selects sources now",
 			file: "internal/reload/presence.go",
-			from: "	if base.ledger.Selecting == f.selecting() {\n		had.Labels", to: "	if true {\n		had.Labels",
+			from: "	if f.selectedByLabels(key, &base.ledger) {\n		had.Labels", to: "	if true {\n		had.Labels",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
@@ -157,13 +158,13 @@ func byLabels() []mutation {
 		{
 			what: "labels: the entry of a deleted source that was only selected is dropped",
 			file: rules,
-			from: "(known.Selecting == f.selecting() || f.sawSelected(key))", to: "f.sawSelected(key)",
+			from: "(f.selectedByLabels(key, known) || f.sawSelected(key))", to: "f.sawSelected(key)",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
 			what: "labels: the entry of a deleted source that was selected is dropped with the annotations of before",
 			file: rules,
-			from: "(known.Selecting == f.selecting() || f.sawSelected(key))", to: "known.Selecting == f.selecting()",
+			from: "(f.selectedByLabels(key, known) || f.sawSelected(key))", to: "f.selectedByLabels(key, known)",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
@@ -171,6 +172,30 @@ func byLabels() []mutation {
 			file: rules,
 			from: "	return f.sawLeave(key) && f.Workload.Verdict(", to: "	return f.sawLeave(key) || f.Workload.Verdict(",
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
+		},
+		{
+			what: "labels: a source that loses its labels before --auto-reload-all changes is forgotten",
+			file: rules,
+			from: "return known.Selecting == w.Selecting(all) && !withoutLabels.Concerned", to: "return false && withoutLabels.Concerned",
+			in: core, tests: otherDefault,
+		},
+		{
+			what: "labels: a source leaves its selector if --auto-reload-all selected it",
+			file: rules,
+			from: "== w.Selecting(all) && !withoutLabels.Concerned", to: "== w.Selecting(all) && (true || withoutLabels.Concerned)",
+			in: core, tests: otherDefault,
+		},
+		{
+			what: "labels: a source that loses its labels before its namespace opts in is forgotten",
+			file: rules,
+			from: "w.Policy = w.Policy.WithoutDefault()", to: "_ = w.Policy.WithoutDefault()",
+			in: core, tests: otherDefault,
+		},
+		{
+			what: "labels: a source that is deleted before --auto-reload-all changes had no labels",
+			file: "internal/reload/presence.go",
+			from: "	if f.selectedByLabels(key, &base.ledger) {", to: "	if base.ledger.Selecting == f.selecting() {",
+			in: core, tests: otherDefault,
 		},
 		{
 			what: "labels: a workload rolls for a source that leaves its selector without --reload-on-delete",

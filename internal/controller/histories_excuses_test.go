@@ -241,7 +241,7 @@ func bounds() []struct {
 		{labeledUnseen, 1},
 		{deletedUnasked, 11},
 		{broughtAlready, 1},
-		{leftEarly, 0.1},
+		{leftEarly, 3},
 	}
 }
 

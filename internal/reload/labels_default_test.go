@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -37,9 +38,7 @@ func TestASourceThatIsNotSelectedAnyMoreWhenAnotherDefaultOptsIn(t *testing.T) {
 		"all are, and a list selects others":                    {change{after: true, own: map[string]string{names.ConfigMap: "other"}}, Reload},
 	} {
 		own := map[string]string{annotations.Sources: selector}
-		for key, value := range tc.change.own {
-			own[key] = value
-		}
+		maps.Copy(own, tc.change.own)
 		changed := func(onDelete bool) *situation {
 			s := web().with(selects).annotated(own)
 			if tc.change.refers {

@@ -150,12 +150,6 @@ func byLabels() []mutation {
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
-			what: "labels: a deletion that the watch has shown is forgotten with the annotations of before",
-			file: "internal/reload/presence.go",
-			from: " && !f.sawLeave(key) {", to: " {",
-			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
-		},
-		{
 			what: "labels: the entry of a deleted source that was only selected is dropped",
 			file: rules,
 			from: "(f.selectedByLabels(key, known) || f.sawSelected(key))", to: "f.sawSelected(key)",

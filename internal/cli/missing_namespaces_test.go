@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/reroll-dev/reroll/test/clientsettest"
@@ -30,7 +29,7 @@ func TestANamespaceThatDoesNotExistIsReported(t *testing.T) {
 		"namespaces may not be read here": {[]string{"shop", "nosuch"}, false, nil, 0},
 	} {
 		t.Run(about, func(t *testing.T) {
-			client := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+			client := clientsettest.New(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 			client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 				review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
 				asked := review.Spec.ResourceAttributes
@@ -38,7 +37,7 @@ func TestANamespaceThatDoesNotExistIsReported(t *testing.T) {
 				return true, review, nil
 			})
 			var log bytes.Buffer
-			warnOfMissingNamespaces(t.Context(), clientsettest.Adapt(client), tc.namespaces, slog.New(slog.NewTextHandler(&log, nil)))
+			warnOfMissingNamespaces(t.Context(), client, tc.namespaces, slog.New(slog.NewTextHandler(&log, nil)))
 			if got := strings.Count(log.String(), "\n"); got != len(tc.want) {
 				t.Errorf("%d lines, want %d: %s", got, len(tc.want), log.String())
 			}

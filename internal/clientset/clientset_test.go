@@ -25,7 +25,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/internal/clientset"
-	"github.com/reroll-dev/reroll/test/clientsettest"
 )
 
 // request is what an API server gets.
@@ -106,7 +105,7 @@ func TestRequestsAndErrorsAreThoseOfClientGo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				wantErrors = sendAll(t, clientsettest.Adapt(client))
+				wantErrors = sendAll(t, adapted{client})
 			})
 			got := requestsOf(t, config, func(c *rest.Config) {
 				client, err := clientset.NewForConfig(c)

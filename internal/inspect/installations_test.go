@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -155,7 +154,7 @@ func renewing(t *testing.T, c *Cluster, renewed string) clock.Clock {
 
 // forbidding returns a cluster with resources that the user may not read.
 func forbidding(resources string, objects ...apiruntime.Object) clientset.Interface {
-	client := fake.NewClientset(objects...)
+	client := clientsettest.New(objects...)
 	for resource := range strings.FieldsSeq(resources) {
 		verb := "*"
 		if resource == everywhere {
@@ -165,5 +164,5 @@ func forbidding(resources string, objects ...apiruntime.Object) clientset.Interf
 			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", nil)
 		})
 	}
-	return clientsettest.Adapt(client)
+	return client
 }

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -18,7 +17,7 @@ import (
 )
 
 func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
-	c := Client{Interface: clientsettest.Adapt(fake.NewClientset())}
+	c := Client{Interface: clientsettest.New()}
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
 	key := workload.Key{Kind: "Ingress", Namespace: "shop", Name: "web"}
 	opener := c.Open(Watched{Resource: kind.Resource})
@@ -39,7 +38,7 @@ func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
 // A request without a selector lists all pods of the namespace.
 func TestAWorkloadWithoutLabelsHasNoPodsOfOthers(t *testing.T) {
 	another := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "another", Labels: map[string]string{"app": "another"}}}
-	c := Client{Interface: clientsettest.Adapt(fake.NewClientset(another))}
+	c := Client{Interface: clientsettest.New(another)}
 	for about, selector := range map[string]*metav1.LabelSelector{"unset": nil, "empty": {}, "without labels": {MatchLabels: map[string]string{}}} {
 		w := &workload.Workload{Key: workload.Key{Kind: "Pool", Namespace: "shop", Name: "web"}, Custom: true, Selector: selector}
 		if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 0 {
@@ -62,7 +61,7 @@ func TestPodsThatHaveEnded(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{{UID: "load", Controller: new(true)}}}, Status: corev1.PodStatus{Phase: phase}}
 	}
 	running, succeeded, failed := pod("running", corev1.PodRunning), pod("succeeded", corev1.PodSucceeded), pod("failed", corev1.PodFailed)
-	c := Client{Interface: clientsettest.Adapt(fake.NewClientset(running, succeeded, failed))}
+	c := Client{Interface: clientsettest.New(running, succeeded, failed)}
 	w := &workload.Workload{Key: workload.Key{Kind: "Job", Namespace: "shop", Name: "load"}, UID: "load", Selector: &metav1.LabelSelector{MatchLabels: labels}}
 	var want reload.Pods
 	want.Take(running)

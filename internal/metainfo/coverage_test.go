@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -21,7 +20,7 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 	now := int64(100) // the clock of the API server
 	writes := 0
 	var kept *corev1.ConfigMap
-	client := &fake.Clientset{}
+	client := &clientsettest.Fake{}
 	client.AddReactor("*", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		written, ok := action.(interface{ GetObject() runtime.Object })
 		switch {
@@ -40,7 +39,7 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 	start := func(scope Scope) reload.Coverage {
 		t.Helper()
 		now += 10
-		c, err := Coverage(context.Background(), clientsettest.Adapt(client), info, scope)
+		c, err := Coverage(context.Background(), client, info, scope)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,25 +62,25 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 		t.Errorf("it was written %d times, want two for each change", writes)
 	}
 
-	err := Write(context.Background(), clientsettest.Adapt(client), info)
+	err := Write(context.Background(), client, info)
 	if err != nil {
 		t.Fatal(err)
 	}
 	is("what runs was written down", start(Scope{Settings: "b", AutoReloadAll: true}), 150, 170)
-	cm, err := client.CoreV1().ConfigMaps("reroll").Get(context.Background(), Name, metav1.GetOptions{})
+	cm, err := client.ConfigMaps("reroll").Get(context.Background(), Name, metav1.GetOptions{})
 	if err != nil || cm.Annotations["ignore"] != "true" || cm.Labels[labelKey] != labelValue {
 		t.Fatalf("the ConfigMap is %+v (%v)", cm, err)
 	}
 	is("read by others", ReadCoverage(cm), 150, 170)
 
 	cm.Annotations[CoverageAnnotation] = `{"settings":"b","all":true,"allSince":170}`
-	if _, err := client.CoreV1().ConfigMaps("reroll").Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.ConfigMaps("reroll").Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	is("the second write was lost", start(Scope{Settings: "b", AutoReloadAll: true}), 190, 170)
 
 	cm.Annotations[CoverageAnnotation] = "nonsense"
-	if _, err := client.CoreV1().ConfigMaps("reroll").Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.ConfigMaps("reroll").Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	is("somebody wrote nonsense", start(Scope{Settings: "b"}), 200, 0)

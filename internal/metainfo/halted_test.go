@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,22 +15,22 @@ import (
 func TestAHaltIsWrittenOnceAndKeepsWhatAUserAccepted(t *testing.T) {
 	info := Info{Namespace: "reroll"}
 	accepted := map[string]string{annotations.Resumed: "1700000000", "other": "kept"}
-	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "reroll", Name: Name, Annotations: accepted}})
+	client := clientsettest.New(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "reroll", Name: Name, Annotations: accepted}})
 	halted := Halted{Namespaces: []string{"shop"}, Why: "too many", Newest: 7}
 	for _, tc := range []struct {
 		about   string
 		publish Halted
 		writes  int
 	}{{"none, as before", Halted{}, 0}, {"a halt", halted, 1}, {"the same one", halted, 1}, {"its end", Halted{}, 2}} {
-		at, err := WriteHalted(t.Context(), clientsettest.Adapt(client), info, tc.publish)
+		at, err := WriteHalted(t.Context(), client, info, tc.publish)
 		if err != nil || at != 1700000000 {
 			t.Fatalf("%s: accepted until %d, %v", tc.about, at, err)
 		}
-		cm, err := client.CoreV1().ConfigMaps("reroll").Get(t.Context(), Name, metav1.GetOptions{})
+		cm, err := client.ConfigMaps("reroll").Get(t.Context(), Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h, at, err := Published(t.Context(), clientsettest.Adapt(client), info); at != 1700000000 || err != nil || h.Is() != tc.publish.Is() {
+		if h, at, err := Published(t.Context(), client, info); at != 1700000000 || err != nil || h.Is() != tc.publish.Is() {
 			t.Errorf("%s: published is %+v, accepted until %d, %v", tc.about, h, at, err)
 		}
 		if diff := cmp.Diff(tc.publish, ReadHalted(cm)); diff != "" || cm.Annotations["other"] != "kept" {
@@ -50,7 +49,7 @@ func TestAHaltIsWrittenOnceAndKeepsWhatAUserAccepted(t *testing.T) {
 }
 
 func TestWithoutTheConfigMapNothingIsAcceptedOrWritten(t *testing.T) {
-	client := clientsettest.Adapt(fake.NewClientset())
+	client := clientsettest.New()
 	if h, at, err := Published(t.Context(), client, Info{Namespace: "reroll"}); h.Is() || at != 0 || err != nil {
 		t.Errorf("published is %+v, accepted until %d, %v", h, at, err)
 	}

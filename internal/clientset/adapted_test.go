@@ -1,6 +1,4 @@
-// Package clientsettest lets tests use the clients of client-go, such as its fake ones, instead of
-// those of Reroll.
-package clientsettest
+package clientset_test
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,9 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
-// Adapt returns clients that send their requests with those of client-go.
-func Adapt(client kubernetes.Interface) clientset.Interface { return adapted{client} }
-
+// adapted sends the requests with the clients of client-go.
 type adapted struct{ kubernetes.Interface }
 
 // ConfigMaps implements clientset.Interface.

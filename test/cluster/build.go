@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/reroll-dev/reroll/test/checkout"
 )
 
 // Tools are the paths of the built programs.
@@ -142,7 +144,7 @@ func newBuilder(s set, progress io.Writer) (*builder, error) {
 
 // modulesFolder has the nested modules that pin what is built.
 func modulesFolder() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "test", "cluster", "tools"), err
 }
 

@@ -199,24 +199,6 @@ func (b *builder) lock(ctx context.Context) error {
 
 func (b *builder) unlock() { _ = b.locked.Close() }
 
-// repositoryRoot finds the checkout that the working folder is in: the nested modules are read from
-// there.
-func repositoryRoot() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(content), "module github.com/reroll-dev/reroll\n") {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in a checkout of github.com/reroll-dev/reroll: run this from one", wd)
-		}
-	}
-}
-
 func clock(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	return fmt.Sprintf("%d:%02d min", s/60, s%60)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/reroll-dev/reroll/test/checkout"
 )
 
 // TestImage is what the nodes have instead of a registry: one program (test/app) that shows what a
@@ -41,7 +43,7 @@ func (c *Cluster) buildImages(ctx context.Context, opts Options) <-chan built {
 }
 
 func (c *Cluster) buildTestImages(ctx context.Context) ([]string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/checkout"
 )
 
 // Dashboard is as much of a Grafana dashboard as can be seen.
@@ -77,11 +77,8 @@ func Shipped() (*Dashboard, error) {
 func Picture() (string, error) { return fromRoot("docs", "images", "dashboard.svg") }
 
 func fromRoot(path ...string) (string, error) {
-	manifest, err := harness.ShippedManifest()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(append([]string{filepath.Dir(manifest), ".."}, path...)...), nil
+	root, err := checkout.Root()
+	return filepath.Join(append([]string{root}, path...)...), err
 }
 
 // Window is the time that a dashboard shows, in seconds, and what Grafana puts in the place of its

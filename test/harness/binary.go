@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/reroll-dev/reroll/test/checkout"
+
 	// What is built here is no input that go test knows of. Without this, a test that passed once
 	// would be taken from the cache after any change of the controller.
 	_ "github.com/reroll-dev/reroll/internal/cli"
@@ -18,7 +20,7 @@ const RaceDetector = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
 // Build builds the controller into a folder and returns its path. With race it reports data races
 // (see RaceDetector).
 func Build(ctx context.Context, folder string, race bool) (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return "", err
 	}
@@ -37,43 +39,43 @@ func Build(ctx context.Context, folder string, race bool) (string, error) {
 
 // ShippedManifest is the path of the plain YAML that installs the controller for one namespace.
 func ShippedManifest() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-namespaced.yaml"), err
 }
 
 // ShippedForAllNamespaces is that of one that watches all namespaces, for who has a cluster alone.
 func ShippedForAllNamespaces() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll.yaml"), err
 }
 
 // ShippedForArgoRollouts is the same for a cluster with Argo Rollouts.
 func ShippedForArgoRollouts() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-argo-rollouts-namespaced.yaml"), err
 }
 
 // ShippedForCSI is the same for a cluster with the Secrets Store CSI driver.
 func ShippedForCSI() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-csi-namespaced.yaml"), err
 }
 
 // ShippedForTrustBundles is the one for all namespaces of a cluster with ClusterTrustBundles.
 func ShippedForTrustBundles() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-trust-bundles.yaml"), err
 }
 
 // ShippedForReferenceGrants is the one for all namespaces of a cluster with ReferenceGrants.
 func ShippedForReferenceGrants() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-reference-grants.yaml"), err
 }
 
 // ShippedManifests are the paths of all of them, those for all namespaces too.
 func ShippedManifests() ([]string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +84,12 @@ func ShippedManifests() ([]string, error) {
 
 // ShippedForEverything is the one for all namespaces of a cluster with Argo Rollouts.
 func ShippedForEverything() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "reroll-argo-rollouts.yaml"), err
 }
 
 // ShippedPolicy is the path of the admission policy that goes with any of them.
 func ShippedPolicy() (string, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	return filepath.Join(root, "deploy", "admission-policy.yaml"), err
 }

@@ -10,9 +10,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -82,23 +79,4 @@ func (h *Harness) AwaitKind(ctx context.Context, resource string) error {
 		_, err := h.clients.mapper.KindFor(schema.ParseGroupResource(resource).WithVersion(""))
 		return err
 	})
-}
-
-const module = "github.com/reroll-dev/reroll"
-
-// repositoryRoot finds the checkout that the working folder is in.
-func repositoryRoot() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(content), "module "+module+"\n") {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in a checkout of %s: run this from one", wd, module)
-		}
-	}
 }

@@ -51,12 +51,12 @@ func TestPagesOfALargeClusterCostLittle(t *testing.T) {
 }
 
 // within fails if something takes more time of the processor than it may, on average. Other programs
-// share the caches of the processor, so the best of a few averages counts.
+// share the caches of the processor, so one of a few averages has to be within it.
 func within(t *testing.T, what string, most time.Duration, do func()) {
 	t.Helper()
 	const averages, times = 4, 5
-	best := time.Duration(math.MaxInt64)
-	for range averages {
+	limit, best := 2*most, time.Duration(math.MaxInt64)
+	for n := 0; n < averages && best > limit; n++ {
 		began := used(t)
 		for range times {
 			do()
@@ -64,7 +64,7 @@ func within(t *testing.T, what string, most time.Duration, do func()) {
 		best = min(best, (used(t)-began)/times)
 	}
 	t.Logf("%s: %s", what, best)
-	if best > 2*most {
+	if best > limit {
 		t.Errorf("%s takes %s, more than twice %s", what, best, most)
 	}
 }

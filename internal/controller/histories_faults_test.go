@@ -101,7 +101,7 @@ func (p proxy) Pods(_ context.Context, w *workload.Workload) (reload.Pods, error
 		h.look().blind = h.blind == w.Key.Name && mayHaveReplicas(obj)
 		for _, pod := range h.pods.Of(obj) {
 			if h.blind != w.Key.Name {
-				pods.Take(pod)
+				pods.Take(pod, w)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func (u *users) chooseKeys(w drawnWorkload) bool {
 }
 
 func (u *users) countKeys(w drawnWorkload, rule string) bool {
-	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && strings.Contains(obj.GetAnnotations()[annotations.Keys], "=") {
+	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && strings.Contains(obj.GetAnnotations()[annotations.Keys], "=") && obj.GetAnnotations()[annotations.Keys] != rule {
 		if u.h.relisted == nil {
 			u.h.relisted = map[string]int{}
 		}

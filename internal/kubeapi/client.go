@@ -181,7 +181,7 @@ const podPage = 500
 // owner may make the result older, and never younger.
 func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
-	err := c.eachPod(ctx, w, pods.Take)
+	err := c.eachPod(ctx, w, func(pod *corev1.Pod) { pods.Take(pod, w) })
 	return pods, err
 }
 

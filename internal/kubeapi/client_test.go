@@ -62,10 +62,10 @@ func TestPodsThatHaveEnded(t *testing.T) {
 	}
 	running, succeeded, failed := pod("running", corev1.PodRunning), pod("succeeded", corev1.PodSucceeded), pod("failed", corev1.PodFailed)
 	c := Client{Interface: clientsettest.New(running, succeeded, failed)}
-	w := &workload.Workload{Key: workload.Key{Kind: "Job", Namespace: "shop", Name: "load"}, UID: "load", Selector: &metav1.LabelSelector{MatchLabels: labels}}
+	w := &workload.Workload{Key: workload.Key{Kind: "Job", Namespace: "shop", Name: "load"}, UID: "load", Selector: &metav1.LabelSelector{MatchLabels: labels}, Runs: &workload.Runs{Once: true}}
 	var want reload.Pods
-	want.Take(running)
-	want.Take(succeeded)
+	want.Take(running, w)
+	want.Take(succeeded, w)
 	if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 1 || !reflect.DeepEqual(pods, want) {
 		t.Errorf("%+v, %v, want %+v", pods, err, want)
 	}

@@ -144,22 +144,23 @@ func (w WorkloadSeen) MayHavePodsOf(revision digest.Digest) bool {
 	return !w.Whole || slices.Contains(w.Recent, revision)
 }
 
-// Pods are the Pods of one workload that are not terminating.
+// Pods are the Pods of one workload that run.
 type Pods struct {
 	Count  int
 	Oldest time.Time
 
 	all []StartedPod
-	// succeeded are the Pods that have succeeded. Only for a Job, their data still matters.
+	// succeeded are Pods that have, for a Job. Count and Oldest are without them.
 	succeeded []StartedPod
 }
 
-// Take adds a Pod of a LIST, unless its data does not matter any more.
-func (p *Pods) Take(pod *corev1.Pod) {
+// Take adds a Pod of a LIST, unless its data does not matter any more. That of a Pod that has
+// succeeded still matters for a Job, which has ended with it.
+func (p *Pods) Take(pod *corev1.Pod, w *workload.Workload) {
 	switch {
 	case workload.PodRuns(pod):
 		p.Add(ReadStart(pod))
-	case pod.Status.Phase == corev1.PodSucceeded:
+	case w.Runs != nil && w.Runs.Once && pod.Status.Phase == corev1.PodSucceeded:
 		p.succeeded = append(p.succeeded, ReadStart(pod))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // For a workload that selects sources by their labels, a source that gets the labels is like one
@@ -63,12 +64,32 @@ func (f *Facts) selectedByLabels(key source.LocalKey, known *ledger.Ledger) bool
 	if known.Selecting == f.selecting() {
 		return true
 	}
-	w := f.Workload
-	w.Policy = w.Policy.WithoutDefault()
+	d := f.withoutDefault()
 	return slices.ContainsFunc([]bool{false, true}, func(all bool) bool {
-		withoutLabels := w.Verdict(key.In(w.Key.Namespace), source.Annotations{Match: true}, all)
-		return known.Selecting == w.Selecting(all) && !withoutLabels.Concerned
+		if known.Selecting != d.selecting[all] {
+			return false
+		}
+		withoutLabels := d.workload.Verdict(key.In(d.workload.Key.Namespace), source.Annotations{Match: true}, all)
+		return !withoutLabels.Concerned
 	})
+}
+
+// withoutDefault is the workload as if its namespace left it to --auto-reload-all whether it is opted
+// in, with the digests of what selects its sources then, by that flag.
+type withoutDefault struct {
+	workload  workload.Workload
+	selecting map[bool]digest.Digest
+}
+
+// withoutDefault is kept, because many entries of a ledger may ask for it.
+func (f *Facts) withoutDefault() *withoutDefault {
+	l := f.lookupTables()
+	if l.withoutDefault == nil {
+		w := f.Workload
+		w.Policy = w.Policy.WithoutDefault()
+		l.withoutDefault = &withoutDefault{w, map[bool]digest.Digest{false: w.Selecting(false), true: w.Selecting(true)}}
+	}
+	return l.withoutDefault
 }
 
 // mayUse reports whether a source with an entry in a ledger may concern the workload even if it does

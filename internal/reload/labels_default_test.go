@@ -76,3 +76,15 @@ func TestASourceThatIsNotSelectedAnyMoreWhenAnotherDefaultOptsIn(t *testing.T) {
 		t.Errorf("selected by another selector, it was decided to %s: %s", d.Action, d.Why)
 	}
 }
+
+// Otherwise, if the list has its name again later, the deletion would count then.
+func TestADeletedSourceThatAListNamesNoLonger(t *testing.T) {
+	s := web().with(selects).annotated(map[string]string{annotations.DefaultNames().ConfigMap: "app-.*"}).with(onDelete)
+	s.ledger(func(l *ledger.Ledger) { l.OnDelete = true }).with(func(f *Facts) {
+		f.Gone = map[source.LocalKey]Departure{cmKey: {Version: 130, Source: source.Source{Key: cmKey.In("shop")}}}
+	})
+	d := decided(t, s.f)
+	if _, remains := d.Ledger.Entries[cmKey]; d.Action != Record || remains {
+		t.Errorf("decided to %s (%s), and the ledger is %s", d.Action, d.Why, d.Ledger)
+	}
+}

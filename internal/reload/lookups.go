@@ -12,10 +12,11 @@ import (
 // them on demand. Otherwise a workload with as many marks as sources would keep a worker busy for
 // seconds.
 type lookups struct {
-	there     map[source.LocalKey]struct{}
-	marks     map[workload.MarkPlace]string
-	variables map[string]variableUse
-	selecting *digest.Digest
+	there          map[source.LocalKey]struct{}
+	marks          map[workload.MarkPlace]string
+	variables      map[string]variableUse
+	selecting      *digest.Digest
+	withoutDefault *withoutDefault
 	// dataTime is the latest data time of a source that concerns the workload.
 	dataTime time.Time
 }

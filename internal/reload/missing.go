@@ -49,7 +49,7 @@ func (f *Facts) Missing() []MissingSource {
 		// The labels and annotations of a source that does not exist are unknown. If it is in the
 		// ledger, they selected it.
 		unknown := m.Referenced && f.Selective && !inLedger
-		if !unknown && f.Workload.Verdict(m.Key, f.asInLedger(inLedger), f.AutoReloadAll).Concerned {
+		if !unknown && f.Workload.Verdict(m.Key, f.asInLedger(m.Key.Local(), inLedger), f.AutoReloadAll).Concerned {
 			concerns = append(concerns, m)
 		}
 	}
@@ -58,10 +58,12 @@ func (f *Facts) Missing() []MissingSource {
 
 // asInLedger are the annotations and labels of a source that does not exist, as far as its entry in
 // the ledger shows that they selected it.
-func (f *Facts) asInLedger(inLedger bool) source.Annotations {
+func (f *Facts) asInLedger(key source.LocalKey, inLedger bool) source.Annotations {
 	all := source.Annotations{Match: inLedger}
-	if inLedger && f.Workload.Policy.Selector() != nil && f.known().ledger.Selecting == f.selecting() {
-		all.Labels = source.AnyLabels()
+	if inLedger && f.Workload.Policy.Selector() != nil {
+		if known := f.known(); f.selectedByLabels(key, &known.ledger) {
+			all.Labels = source.AnyLabels()
+		}
 	}
 	return all
 }
@@ -90,10 +92,10 @@ func (f *Facts) selectsNothing() bool {
 		return false
 	}
 	// Entries from another selector do not show that this one has selected anything.
-	same := f.known().ledger.Selecting == f.selecting()
+	known := f.known()
 	for key, inLedger := range f.former() {
 		_, refers := f.Workload.Reference(key)
-		if !refers && !f.Workload.Policy.Names(key) && (same || !inLedger) {
+		if !refers && !f.Workload.Policy.Names(key) && (!inLedger || f.selectedByLabels(key, &known.ledger)) {
 			return false
 		}
 	}

@@ -109,7 +109,7 @@ func (f *Facts) findGone(base base, t *tally) {
 	f.findLeft(base, t)
 	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
 		waits := base.ledger.Entries[key].IsZero() // it concerned the workload when its reload began to wait
-		if !waits && !f.mayUse(key, &base.ledger) {
+		if !waits && !f.mayUse(key, &base.ledger) && !f.sawLeave(key) {
 			continue
 		}
 		_, noted := base.ledger.Gone[key]

@@ -289,7 +289,7 @@ func TestAPodOfAJobThatSucceededWithContentThatWasAway(t *testing.T) {
 		pod.Status.Phase = tc.phase
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(tc.started)}}}}
 		f.Pods = &Pods{}
-		f.Pods.Take(pod)
+		f.Pods.Take(pod, &f.Workload)
 		if d := decided(t, f); d.Action != tc.want || f.Pods.Count != 0 {
 			t.Errorf("%s: %s (%s), want %s; %d Pods run", about, d.Action, d.Why, tc.want, f.Pods.Count)
 		}

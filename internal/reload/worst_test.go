@@ -58,6 +58,18 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 			f.Workload.LedgerText = ""
 			return func() { Decide(f) }
 		},
+		"entries that another selector selected": func(n int) func() {
+			s := web().with(selects).annotated(map[string]string{
+				annotations.Sources: selector, annotations.DefaultNames().ConfigMap: numberedEntries("named-%d", n),
+			}).with(onDelete)
+			f := s.ledger(func(l *ledger.Ledger) {
+				l.OnDelete, l.Selecting = true, digestOf("x")
+				for i := range n {
+					l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("was-there-%05d", i)}] = digestOf("one")
+				}
+			}).f
+			return func() { Decide(f) }
+		},
 		"a reload for all": func(n int) func() {
 			s := manyMarked(n)
 			d := Decision{Changes: s.f.Concerns, Ledger: ledger.Ledger{UID: "uid-1"}}

@@ -152,6 +152,9 @@ func (c creator[E, T]) answered(action clienttesting.Action) (T, error) {
 	if obj, ok := answer.(T); ok {
 		return obj, err
 	}
+	if err == nil {
+		err = fmt.Errorf("a reactor answers a request for %s with a %T", c.resource.Resource, answer)
+	}
 	return new(E), err
 }
 
@@ -193,6 +196,14 @@ func (o objects[E, F, T, L]) List(_ context.Context, opts metav1.ListOptions) (L
 		return nil
 	}); err != nil {
 		return found, err
+	}
+	if head, err := meta.ListAccessor(answer); err == nil {
+		of, err := meta.ListAccessor(found)
+		if err != nil {
+			return found, err
+		}
+		of.SetContinue(head.GetContinue())
+		of.SetResourceVersion(head.GetResourceVersion())
 	}
 	return found, meta.SetList(found, selected)
 }

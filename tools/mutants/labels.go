@@ -80,7 +80,7 @@ func byLabels() []mutation {
 		{
 			what: "labels: what another selector selected hides that this one selects nothing",
 			file: "internal/reload/missing.go",
-			from: " && (same || !inLedger)", to: " && (same || !inLedger || len(key.Name) > 0)",
+			from: " && (!inLedger || f.selectedByLabels(key, &known.ledger))", to: "",
 			in: core, tests: "^TestASelectorThatSelectsNothing$",
 		},
 		{
@@ -150,6 +150,12 @@ func byLabels() []mutation {
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
+			what: "labels: a deletion that the watch has shown is forgotten if nothing names the source any more",
+			file: "internal/reload/presence.go",
+			from: " && !f.sawLeave(key) {", to: " {",
+			in: core, tests: "^TestADeletedSourceThatAListNamesNoLonger$",
+		},
+		{
 			what: "labels: the entry of a deleted source that was only selected is dropped",
 			file: rules,
 			from: "(f.selectedByLabels(key, known) || f.sawSelected(key))", to: "f.sawSelected(key)",
@@ -170,13 +176,13 @@ func byLabels() []mutation {
 		{
 			what: "labels: a source that loses its labels before --auto-reload-all changes is forgotten",
 			file: rules,
-			from: "return known.Selecting == w.Selecting(all) && !withoutLabels.Concerned", to: "return false && withoutLabels.Concerned",
+			from: "if known.Selecting != d.selecting[all] {", to: "if known.Selecting != d.selecting[all] || true {",
 			in: core, tests: otherDefault,
 		},
 		{
 			what: "labels: a source leaves its selector if --auto-reload-all selected it",
 			file: rules,
-			from: "== w.Selecting(all) && !withoutLabels.Concerned", to: "== w.Selecting(all) && (true || withoutLabels.Concerned)",
+			from: "return !withoutLabels.Concerned", to: "return !withoutLabels.Concerned || true",
 			in: core, tests: otherDefault,
 		},
 		{

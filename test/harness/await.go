@@ -27,7 +27,7 @@ type final struct{ error }
 func (f final) Unwrap() error { return f.error }
 
 // lookWithin bounds a single look.
-const lookWithin = 30 * time.Second
+const lookWithin = 2 * time.Minute
 
 // Await looks until there is no error any more. When the context ends, the error says what was
 // awaited and how things stood. A look is not cut off by the end of the context, since that would

@@ -17,7 +17,7 @@ import (
 
 // patience bounds a step that hangs. No step takes part of it on purpose, however slow the machine
 // is.
-const patience = 4 * time.Minute
+const patience = 15 * time.Minute
 
 // shared is the cluster of all scenarios that need nothing but Kubernetes, with what is made once
 // for them.

@@ -126,8 +126,11 @@ func (u *users) chooseKeys(w drawnWorkload) bool {
 	return u.countKeys(w, rules[u.h.rand.IntN(len(rules))])
 }
 
+// isReplaced reports whether a rule has a list of keys, and is not the next one.
+func isReplaced(rule, next string) bool { return strings.Contains(rule, "=") && rule != next }
+
 func (u *users) countKeys(w drawnWorkload, rule string) bool {
-	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && strings.Contains(obj.GetAnnotations()[annotations.Keys], "=") && obj.GetAnnotations()[annotations.Keys] != rule {
+	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil && isReplaced(obj.GetAnnotations()[annotations.Keys], rule) {
 		if u.h.relisted == nil {
 			u.h.relisted = map[string]int{}
 		}

@@ -10,6 +10,12 @@ import (
 
 const module = "github.com/reroll-dev/reroll"
 
+// Path is that of a file or folder of the checkout.
+func Path(elements ...string) (string, error) {
+	root, err := Root()
+	return filepath.Join(append([]string{root}, elements...)...), err
+}
+
 // Root is the folder of the checkout that the working folder is in.
 func Root() (string, error) {
 	wd, err := os.Getwd()

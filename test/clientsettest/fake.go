@@ -115,11 +115,15 @@ func (f *Fake) Group(string) rest.Interface { return nil }
 // Discovery implements clientset.Interface, as Group does.
 func (f *Fake) Discovery() rest.Interface { return nil }
 
-// object is a pointer to a Go type of the scheme.
-type object[E any] interface {
+// pointer is one to a Go type of the scheme.
+type pointer[E any] interface {
 	*E
-	metav1.Object
 	runtime.Object
+}
+
+type object[E any] interface {
+	pointer[E]
+	metav1.Object
 }
 
 type creator[E any, T object[E]] struct {
@@ -134,49 +138,32 @@ func reviews[E any, T object[E]](f *Fake, version schema.GroupVersion, resource 
 
 // Create implements clientset.Creator.
 func (c creator[E, T]) Create(_ context.Context, obj T, opts metav1.CreateOptions) (T, error) {
-	return c.answered(clienttesting.NewCreateActionWithOptions(c.resource, c.namespace, obj, opts))
+	return answered[E, T](c.fake, clienttesting.NewCreateActionWithOptions(c.resource, c.namespace, obj, opts))
 }
 
 // Update implements clientset.Objects.
 func (c creator[E, T]) Update(_ context.Context, obj T, opts metav1.UpdateOptions) (T, error) {
-	return c.answered(clienttesting.NewUpdateActionWithOptions(c.resource, c.namespace, obj, opts))
+	return answered[E, T](c.fake, clienttesting.NewUpdateActionWithOptions(c.resource, c.namespace, obj, opts))
 }
 
 // Get implements clientset.Objects.
 func (c creator[E, T]) Get(_ context.Context, name string, opts metav1.GetOptions) (T, error) {
-	return c.answered(clienttesting.NewGetActionWithOptions(c.resource, c.namespace, name, opts))
+	return answered[E, T](c.fake, clienttesting.NewGetActionWithOptions(c.resource, c.namespace, name, opts))
 }
 
-func (c creator[E, T]) answered(action clienttesting.Action) (T, error) {
-	answer, err := c.fake.Invokes(action, T(new(E)))
-	if obj, ok := answer.(T); ok {
-		return obj, err
-	}
-	if err == nil {
-		err = fmt.Errorf("a reactor answers a request for %s with a %T", c.resource.Resource, answer)
-	}
-	return new(E), err
-}
-
-type objects[E, F any, T object[E], L interface {
-	*F
-	runtime.Object
-}] struct {
+type objects[E, F any, T object[E], L pointer[F]] struct {
 	creator[E, T]
 	kind string
 }
 
-func in[E, F any, T object[E], L interface {
-	*F
-	runtime.Object
-}](f *Fake, version schema.GroupVersion, resource, kind, namespace string) clientset.Objects[T, L] {
+func in[E, F any, T object[E], L pointer[F]](f *Fake, version schema.GroupVersion, resource, kind, namespace string) clientset.Objects[T, L] {
 	return objects[E, F, T, L]{creator[E, T]{f, version.WithResource(resource), namespace}, kind}
 }
 
 // List implements clientset.Objects. As in a cluster, it returns what the labels select.
 func (o objects[E, F, T, L]) List(_ context.Context, opts metav1.ListOptions) (L, error) {
-	found := L(new(F))
-	answer, err := o.fake.Invokes(clienttesting.NewListActionWithOptions(o.resource, o.resource.GroupVersion().WithKind(o.kind), o.namespace, opts), found)
+	action := clienttesting.NewListActionWithOptions(o.resource, o.resource.GroupVersion().WithKind(o.kind), o.namespace, opts)
+	found, err := answered[F, L](o.fake, action)
 	if err != nil {
 		return found, err
 	}
@@ -185,25 +172,27 @@ func (o objects[E, F, T, L]) List(_ context.Context, opts metav1.ListOptions) (L
 		return found, err
 	}
 	var selected []runtime.Object
-	if err := meta.EachListItem(answer, func(item runtime.Object) error {
-		obj, ok := item.(T)
-		if !ok {
-			return fmt.Errorf("a list of %s has a %T", o.resource.Resource, item)
-		}
-		if selector.Matches(labels.Set(obj.GetLabels())) {
+	if err := meta.EachListItem(found, func(item runtime.Object) error {
+		obj, err := meta.Accessor(item)
+		if err == nil && selector.Matches(labels.Set(obj.GetLabels())) {
 			selected = append(selected, item)
 		}
-		return nil
+		return err
 	}); err != nil {
 		return found, err
 	}
-	if head, err := meta.ListAccessor(answer); err == nil {
-		of, err := meta.ListAccessor(found)
-		if err != nil {
-			return found, err
-		}
-		of.SetContinue(head.GetContinue())
-		of.SetResourceVersion(head.GetResourceVersion())
-	}
 	return found, meta.SetList(found, selected)
+}
+
+// answered is the answer to a request. What a reactor answers has to be of the type that the request
+// is for.
+func answered[E any, T pointer[E]](f *Fake, action clienttesting.Action) (T, error) {
+	answer, err := f.Invokes(action, T(new(E)))
+	if obj, ok := answer.(T); ok {
+		return obj, err
+	}
+	if err == nil {
+		err = fmt.Errorf("a reactor answers a request for %s with a %T", action.GetResource().Resource, answer)
+	}
+	return new(E), err
 }

@@ -143,10 +143,7 @@ func newBuilder(s set, progress io.Writer) (*builder, error) {
 }
 
 // modulesFolder has the nested modules that pin what is built.
-func modulesFolder() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "test", "cluster", "tools"), err
-}
+func modulesFolder() (string, error) { return checkout.Path("test", "cluster", "tools") }
 
 // key names a build by everything that decides what comes out: the pinned versions, programs of
 // ours among them, Go, and the platform.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/reroll-dev/reroll/test/checkout"
@@ -58,7 +57,7 @@ const (
 
 // Shipped reads the dashboard of the chart.
 func Shipped() (*Dashboard, error) {
-	path, err := fromRoot("charts", "reroll", "dashboards", "reroll.json")
+	path, err := checkout.Path("charts", "reroll", "dashboards", "reroll.json")
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +73,7 @@ func Shipped() (*Dashboard, error) {
 }
 
 // Picture is where the picture of the shipped one is.
-func Picture() (string, error) { return fromRoot("docs", "images", "dashboard.svg") }
-
-func fromRoot(path ...string) (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(append([]string{root}, path...)...), err
-}
+func Picture() (string, error) { return checkout.Path("docs", "images", "dashboard.svg") }
 
 // Window is the time that a dashboard shows, in seconds, and what Grafana puts in the place of its
 // variables.

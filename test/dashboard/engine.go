@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/reroll-dev/reroll/test/checkout"
 )
 
 // Engine is that of Prometheus: test/promql says what it is asked and what it answers.
@@ -42,7 +44,7 @@ type Found struct {
 
 // NewEngine builds it in a folder.
 func NewEngine(ctx context.Context, folder string) (*Engine, error) {
-	source, err := fromRoot("test", "promql")
+	source, err := checkout.Path("test", "promql")
 	if err != nil {
 		return nil, err
 	}

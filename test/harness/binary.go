@@ -38,58 +38,42 @@ func Build(ctx context.Context, folder string, race bool) (string, error) {
 }
 
 // ShippedManifest is the path of the plain YAML that installs the controller for one namespace.
-func ShippedManifest() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-namespaced.yaml"), err
-}
+func ShippedManifest() (string, error) { return checkout.Path("deploy", "reroll-namespaced.yaml") }
 
 // ShippedForAllNamespaces is that of one that watches all namespaces, for who has a cluster alone.
-func ShippedForAllNamespaces() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll.yaml"), err
-}
+func ShippedForAllNamespaces() (string, error) { return checkout.Path("deploy", "reroll.yaml") }
 
 // ShippedForArgoRollouts is the same for a cluster with Argo Rollouts.
 func ShippedForArgoRollouts() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-argo-rollouts-namespaced.yaml"), err
+	return checkout.Path("deploy", "reroll-argo-rollouts-namespaced.yaml")
 }
 
 // ShippedForCSI is the same for a cluster with the Secrets Store CSI driver.
-func ShippedForCSI() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-csi-namespaced.yaml"), err
-}
+func ShippedForCSI() (string, error) { return checkout.Path("deploy", "reroll-csi-namespaced.yaml") }
 
 // ShippedForTrustBundles is the one for all namespaces of a cluster with ClusterTrustBundles.
 func ShippedForTrustBundles() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-trust-bundles.yaml"), err
+	return checkout.Path("deploy", "reroll-trust-bundles.yaml")
 }
 
 // ShippedForReferenceGrants is the one for all namespaces of a cluster with ReferenceGrants.
 func ShippedForReferenceGrants() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-reference-grants.yaml"), err
+	return checkout.Path("deploy", "reroll-reference-grants.yaml")
 }
 
 // ShippedManifests are the paths of all of them, those for all namespaces too.
 func ShippedManifests() ([]string, error) {
-	root, err := checkout.Root()
+	all, err := checkout.Path("deploy", "reroll*.yaml")
 	if err != nil {
 		return nil, err
 	}
-	return filepath.Glob(filepath.Join(root, "deploy", "reroll*.yaml"))
+	return filepath.Glob(all)
 }
 
 // ShippedForEverything is the one for all namespaces of a cluster with Argo Rollouts.
 func ShippedForEverything() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "reroll-argo-rollouts.yaml"), err
+	return checkout.Path("deploy", "reroll-argo-rollouts.yaml")
 }
 
 // ShippedPolicy is the path of the admission policy that goes with any of them.
-func ShippedPolicy() (string, error) {
-	root, err := checkout.Root()
-	return filepath.Join(root, "deploy", "admission-policy.yaml"), err
-}
+func ShippedPolicy() (string, error) { return checkout.Path("deploy", "admission-policy.yaml") }

@@ -32,6 +32,7 @@ type part struct {
 	// ldflags stamps the version: a kube-apiserver without one reports v0.0.0, and clients that
 	// look at it misbehave.
 	ldflags func(version string) string
+	mends   []mend
 }
 
 // set is what is built together, into one folder of the cache.
@@ -175,6 +176,9 @@ func (b *builder) key() (string, error) {
 			return "", fmt.Errorf("%s/go.mod does not pin %s", p.folder, p.module)
 		}
 		fmt.Fprintln(sum, p.packages, p.ldflags(b.versions[p.name]))
+		if len(p.mends) > 0 {
+			fmt.Fprintln(sum, p.mends)
+		}
 	}
 	return fmt.Sprintf("%s-%s-%x", b.main, b.versions[b.main], sum.Sum(nil)[:6]), nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,12 +32,22 @@ func (b *builder) compile(ctx context.Context, i int, p part, into string) error
 		return err
 	}
 
+	sources, err := os.MkdirTemp("", "reroll-mended-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(sources) }()
+	replaced, err := b.mended(ctx, p, sources)
+	if err != nil {
+		return err
+	}
+
 	args := []string{"build", "-v", "-ldflags", "-s -w " + p.ldflags(b.versions[p.name]), "-o", into + string(filepath.Separator)}
 	if len(p.packages) == 1 {
 		// The last element of etcd's main package is a version, "v3".
 		args[len(args)-1] = filepath.Join(into, p.name)
 	}
-	cmd := b.goCommand(ctx, p, append(args, p.packages...)...)
+	cmd := b.goCommand(ctx, p, slices.Concat(args, replaced, p.packages)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err

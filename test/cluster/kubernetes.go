@@ -118,6 +118,14 @@ func kubernetesParts(folder string) []part {
 		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
 		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
 		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
+		// A Pod of a StatefulSet has the name of the one before it, and kwok deletes by name, at times
+		// twice, and from what it saw earlier.
+		mends: []mend{{
+			file: "pkg/kwok/controllers/pod_controller.go",
+			old:  "Delete(ctx, pod.Name, deleteOpt)",
+			new: "Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: deleteOpt.GracePeriodSeconds, " +
+				"Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})",
+		}},
 	}}
 }
 

@@ -39,6 +39,9 @@ func TestALentClusterIsStartedOnceAndEndsWithItsLender(t *testing.T) {
 	t.Run("a service account has the permissions that RBAC gives it, and no other", func(t *testing.T) {
 		testServiceAccountHasThePermissionsThatRBACGivesItAndNoOther(t, second)
 	})
+	t.Run("a Pod is not deleted for the one before it, of the same name", func(t *testing.T) {
+		testAPodIsNotDeletedForTheOneBeforeIt(t, second)
+	})
 	if _, err := second.run("other", "/bin/true"); err == nil || !strings.Contains(err.Error(), "start one of your own") {
 		t.Errorf("another component on a cluster that others use: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,8 @@ func (n *Namespace) Report(ctx context.Context) string {
 	for _, kind := range n.reportedKinds() {
 		n.reportObjects(ctx, &b, kind)
 	}
+	b.WriteString("\npods:\n")
+	n.reportPods(ctx, &b)
 	b.WriteString("\nevents:\n")
 	n.reportEvents(ctx, &b)
 	return b.String()
@@ -49,11 +52,48 @@ func (n *Namespace) reportObjects(ctx context.Context, b *strings.Builder, kind 
 		if obj.GetName() == "kube-root-ca.crt" {
 			continue // in every namespace, and of no interest
 		}
-		fmt.Fprintf(b, "  %s/%s, version %s\n", kind, obj.GetName(), obj.GetResourceVersion())
+		fmt.Fprintf(b, "  %s/%s, version %s, created %s, last written %s\n",
+			kind, obj.GetName(), obj.GetResourceVersion(), atTime(obj.GetCreationTimestamp()), atTime(lastWritten(obj)))
 		reportMap(b, "annotation", obj.GetAnnotations())
 		reportTemplate(b, obj)
 	}
 }
+
+// lastWritten is when somebody wrote it last, by what the API server notes of each writer.
+func lastWritten(obj *unstructured.Unstructured) (last metav1.Time) {
+	for _, f := range obj.GetManagedFields() {
+		if f.Time != nil && f.Time.After(last.Time) {
+			last = *f.Time
+		}
+	}
+	return last
+}
+
+// reportPods shows which data Pods may have: that of when they started.
+func (n *Namespace) reportPods(ctx context.Context, b *strings.Builder) {
+	pods, err := n.clients.typed.CoreV1().Pods(n.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		fmt.Fprintf(b, "  %v\n", err)
+		return
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		fmt.Fprintf(b, "  pod/%s (%s), created %s, started %s, %s", pod.Name, pod.UID, atTime(pod.CreationTimestamp), atTimeOf(pod.Status.StartTime), pod.Status.Phase)
+		if pod.DeletionTimestamp != nil {
+			fmt.Fprintf(b, ", ends by %s", atTimeOf(pod.DeletionTimestamp))
+		}
+		b.WriteString("\n")
+	}
+}
+
+func atTimeOf(t *metav1.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return atTime(*t)
+}
+
+func atTime(t metav1.Time) string { return t.UTC().Format(time.TimeOnly) }
 
 func reportTemplate(b *strings.Builder, obj *unstructured.Unstructured) {
 	t, err := template(obj)

@@ -267,7 +267,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(rotationGone)
 	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
-	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
+	case !mounts(pod, name) && (o.skippedBack(name, o.broughtIn(name)) || o.returnedBefore(name, last, o.podMade[pod.UID])):
 		return o.excused(writtenLate)
 	default:
 		return false

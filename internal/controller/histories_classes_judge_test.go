@@ -102,6 +102,10 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(reportedBack)
 	case l.parts[name] > w.lastReload():
 		return o.excused(givenInParts)
+	case r.turn < c.carried && l.anew[name] > w.lastReload():
+		// Before it forgot the class, the controller was shown only earlier turns than the ledger has.
+		// Pods of the workload may have started with these, so the data seems to have come back.
+		return o.excused(shownAgain)
 	case older && w.undone() && o.mayHaveReturned(w):
 		return o.excused(rolloutUndone)
 	default:

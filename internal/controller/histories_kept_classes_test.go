@@ -292,6 +292,27 @@ func keptClassHistories() map[string]keptHistory {
 			s.starts("daemonsets", "guard")
 			s.rotates("statefulsets", "safe")
 		}},
+		"a controller is shown only a Pod from before a rotation, forgets the class without it, and is shown it again": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			class, _ := s.server.Get(simapi.ClassResource, inShop("tls"))
+			s.driver.Store("tls", "password", s.users.value())
+			safe, _ := s.server.Get("statefulsets", inShop("safe"))
+			s.driver.Step(s.pods.Of(safe)[0]) // reads that, and writes it later
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls"))
+			s.rest() // the old Pod of bank stays, because the new one waits for the class
+			s.elapse(2 * longestSettle)
+			s.stop()
+			s.start()
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			s.deletesWorkloads("safe", "bank")
+			s.shown()
+			s.elapse(2 * longestSettle)
+			s.users.createClassWorkloadAgain()
+			_, _ = s.server.Create(simapi.NewClass(namespace, "tls", simapi.IDs(class)), "kubectl-edit")
+		}},
 		"a class is rotated and loses an object, unseen, and a Pod starts at once":                             {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(0) }},
 		"a class is rotated and loses an object, unseen, and a Pod starts later":                               {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(time.Minute) }},
 		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},

@@ -119,6 +119,19 @@ func (o *oracle) seemedBackIn(class string, r rotation) uint64 {
 	return first
 }
 
+// returnedBefore reports whether the data of a rotation seemed to return before a Pod was created, with
+// a late status that was the first one with it for the running controller. The controller cannot
+// distinguish that status from a rotation. So the Pod counts as started with the data, and the later
+// rotation as the same one for another Pod.
+func (o *oracle) returnedBefore(class string, r rotation, created uint64) bool {
+	returned := o.seemedBackIn(class, r)
+	return returned < created && !slices.ContainsFunc(classObjects(), func(id string) bool {
+		version := o.h.driver.Turn(class, r.turn)[id]
+		rotated := version != o.h.driver.Turn(class, r.from)[id]
+		return rotated && o.classes.parts.given[class][id+"="+version] < returned
+	})
+}
+
 // rotatedByTakeover reports whether a Pod had started with the turn of a rotation before another Pod
 // was created, and its status replaced that of an earlier Pod, unseen by the running controller. By the
 // times of that status, the rotation came then.

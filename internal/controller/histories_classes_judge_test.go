@@ -102,6 +102,10 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(reportedBack)
 	case l.parts[name] > w.lastReload():
 		return o.excused(givenInParts)
+	case r.turn < c.carried && l.anew[name] > w.lastReload():
+		// Before it forgot the class, the controller was shown only earlier turns than the ledger has.
+		// Pods of the workload may have started with these, so the data seems to have come back.
+		return o.excused(shownAgain)
 	case older && w.undone() && o.mayHaveReturned(w):
 		return o.excused(rolloutUndone)
 	default:
@@ -267,7 +271,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(rotationGone)
 	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
-	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
+	case !mounts(pod, name) && (o.skippedBack(name, o.broughtIn(name)) || o.returnedBefore(name, last, o.podMade[pod.UID])):
 		return o.excused(writtenLate)
 	default:
 		return false

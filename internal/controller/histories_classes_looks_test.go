@@ -22,6 +22,7 @@ type classLook struct {
 	over    map[string]string
 	parts   map[string]uint64
 	added   map[ofClass]time.Time
+	anew    map[string]uint64
 	backLook
 	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
 	// status was found, and over whether its status replaced that of an earlier Pod, unseen. behind
@@ -51,7 +52,7 @@ func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
 		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		over: maps.Clone(t.over), backLook: t.back.clone(), parts: maps.Clone(t.parts.parts), added: maps.Clone(t.parts.added),
+		over: maps.Clone(t.over), backLook: t.back.clone(), parts: maps.Clone(t.parts.parts), added: maps.Clone(t.parts.added), anew: maps.Clone(t.parts.anew),
 		stale: map[string]bool{}, untold: map[string]bool{}, behind: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
 		lacks: map[string]bool{}, other: map[string]bool{},
 	}

@@ -22,16 +22,18 @@ import (
 // object, the version of the write with which a running Pod got it first; in parts, the version of the
 // last write with which a running Pod got such a version first, although its turn had been shown
 // before; in last, by object, the turn that gave its latest version to a running Pod, or that of the
-// first report; in added, by object, when the first status with it was written.
+// first report; in added, by object, when the first status with it was written; in anew, the version
+// of the first write after the controller forgot the class, if it has a later turn than those before.
 type partsLook struct {
 	given map[string]map[string]uint64
 	parts map[string]uint64
 	last  map[string]map[string]int
 	added map[ofClass]time.Time
+	anew  map[string]uint64
 }
 
 func newPartsLook() partsLook {
-	return partsLook{map[string]map[string]uint64{}, map[string]uint64{}, map[string]map[string]int{}, map[ofClass]time.Time{}}
+	return partsLook{map[string]map[string]uint64{}, map[string]uint64{}, map[string]map[string]int{}, map[ofClass]time.Time{}, map[string]uint64{}}
 }
 
 // takeParts receives a write that the running controller is shown. Only a watch shows which objects
@@ -39,6 +41,9 @@ func newPartsLook() partsLook {
 func (o *oracle) takeParts(told *toldOfPod, live bool) {
 	p := &o.classes.parts
 	if !told.gone {
+		if newest, known := o.classes.newest[told.class]; known && told.turn > newest && p.last[told.class] == nil {
+			p.anew[told.class] = told.version
+		}
 		o.takeLast(told, live)
 		p.takeAdded(told, o.h.driver.Turn(told.class, told.turn))
 	}

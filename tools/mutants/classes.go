@@ -169,6 +169,24 @@ func classes() []mutation {
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
+			what: "classes: a pod that has mounted nothing yet is out of date, though no rotation was reported",
+			file: evidence,
+			from: "		case c.onlyStartedWith():\n", to: "		case c == nil:\n",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
+			what: "classes: a pod that does not mount a class has its data until a rotation is reported",
+			file: evidence,
+			from: " && c.Source.EditedAt == 0 && len(c.Uses) > 0", to: " && c.Source.EditedAt == 0",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
+			what: "classes: a pod without a report has the data of a class that others were given",
+			file: evidence,
+			from: "c.Source.EditedAt == 0 && len(c.Uses) > 0", to: "len(c.Uses) > 0",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
 			what: "classes: a pod that has data that came and went is never out of date",
 			file: evidence,
 			from: "		return p.older(c, w) > 0\n", to: "		return false\n",

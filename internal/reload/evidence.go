@@ -252,6 +252,8 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 			if !started {
 				n++
 			}
+		case c.onlyStartedWith():
+			// Nothing is mounted in it yet, or its report is delayed. Its first versions are no rotation.
 		case c.Seen.Timeless:
 			n++ // its age shows nothing
 		case !pod.Created.After(sure):
@@ -259,6 +261,12 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 		}
 	}
 	return n
+}
+
+// onlyStartedWith reports whether no running Pod was given the data of a class that the workload
+// mounts. Then each Pod with a report counts as one that has the data, whatever its versions are.
+func (c *Concern) onlyStartedWith() bool {
+	return c.Source.Key.Kind.Reported() && c.Source.EditedAt == 0 && len(c.Uses) > 0
 }
 
 // left counts the Pods that may not have the data and that a restart of all Pods created before a

@@ -183,11 +183,11 @@ func (c *Class) start(m *classMember) (turned []string) {
 		at, last := all.latest(version), all.last()
 		switch {
 		case at >= 0 && at == last:
-			if !started && all.rotate(r.Written, m.beganIn) {
+			if !started && all.rotate(r, m.beganIn) {
 				turned = append(turned, id)
 			}
-		case last < 0, !started && (at < 0 || r.Written.After(all.present().written)):
-			at = all.begin(turn{version: version, written: r.Written, in: m.beganIn, rotated: !started})
+		case last < 0, !started && (at < 0 || all.present().isBefore(r)):
+			at = all.begin(turn{version: version, written: r.Written, in: m.beganIn, report: r.writtenIn(), rotated: !started})
 			turned = append(turned, id)
 		case at < 0:
 			at = last // some stores give each Pod another version
@@ -220,8 +220,8 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 			m.at[id] = all.last()
 		case m.started && m.began.After(all.added().Add(StartLag)):
 			m.at[id], m.without[id] = all.last(), true
-		case !m.started && m.Written.After(all.present().written):
-			m.at[id] = all.begin(turn{written: m.Written, in: m.beganIn, rotated: true})
+		case !m.started && all.present().isBefore(&m.ClassReport):
+			m.at[id] = all.begin(turn{written: m.Written, in: m.beganIn, report: m.writtenIn(), rotated: true})
 			turned = append(turned, id)
 		default:
 			m.at[id] = all.latest("")
@@ -253,10 +253,10 @@ func (c *Class) rewrite(m *classMember, r ClassReport, in uint64) (turned []stri
 		case next >= 0:
 		case last > at && all.present().version == version:
 			next = last // Pods have started with it, and this is the first running Pod that was given it
-			all.rotate(r.Written, in)
+			all.rotate(&r, in)
 			turned = append(turned, id)
 		default:
-			next = all.begin(turn{version: version, written: r.Written, in: in, rotated: true})
+			next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn(), rotated: true})
 			turned = append(turned, id)
 		}
 		m.at[id], m.started = next, false

@@ -44,6 +44,15 @@ func (r *ClassReport) rewritten() bool {
 	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
 }
 
+// writtenIn is the resource version of the write of the reported versions, 0 if it may be that of
+// another write.
+func (r *ClassReport) writtenIn() uint64 {
+	if r.Touched {
+		return 0
+	}
+	return r.Version
+}
+
 // sortByWrite sorts reports by when their versions were written. The clocks of several API servers
 // differ by seconds, so the resource versions decide. A report that was touched is at its time, and
 // no later report is before that. Some writes leave no trace, such as the removal of a label: they

@@ -169,6 +169,59 @@ func TestATouchedReportIsRestoredAtItsTime(t *testing.T) {
 	}
 }
 
+// A class that was rotated forth and back has the earlier version again, which a Pod shows that was
+// given it last. The times of both writes need not show their order: they are whole seconds, and the
+// clocks of two API servers differ.
+func TestARotationBackIsRestoredInTheOrderOfTheVersions(t *testing.T) {
+	for name, apart := range map[string]time.Duration{"in the same second": 0, "by a clock that is behind": -2 * time.Second} {
+		d, class := newDriver(), source.NewClass(vault)
+		first := d.mount("a", "1")
+		d.mount("b", "1")
+		d.mount("c", "1")
+		forth := d.rotate("b", "2")
+		d.rotate("c", "2")
+		back := d.rotate("c", "1")
+		back.Written = forth.Written.Add(apart)
+		class.Restore([]source.ClassReport{first, forth, back})
+		src, _ := class.Source()
+		if got := hex.EncodeToString(src.Reloader[:3]); got != content("1") {
+			t.Errorf("%s: the data is %s, want %s", name, got, content("1"))
+		}
+	}
+}
+
+// A report that was touched since is no proof of a rotation back, because its version may be that of
+// another write.
+func TestATouchedReportIsNoRotationBack(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	first := d.mount("a", "1")
+	d.mount("b", "1")
+	d.mount("c", "0")
+	older := d.rotate("c", "1")
+	forth := d.rotate("b", "2")
+	older.Version, older.Touched, older.Written = forth.Version+1, true, forth.Written
+	class.Restore([]source.ClassReport{first, forth, older})
+	src, _ := class.Source()
+	if got := hex.EncodeToString(src.Reloader[:3]); got != content("2") {
+		t.Errorf("the data is %s, want %s", got, content("2"))
+	}
+}
+
+// The removal of a label leaves no trace, and gives a report a later version than that of its write.
+func TestARotationBackLongAfterIsRestoredAtItsTime(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	first := d.mount("a", "1")
+	d.mount("b", "1")
+	d.mount("c", "2")
+	forth, back := d.rotate("b", "2"), d.rotate("c", "1")
+	forth.Version = back.Version + 1
+	class.Restore([]source.ClassReport{first, forth, back})
+	src, _ := class.Source()
+	if got := hex.EncodeToString(src.Reloader[:3]); got != content("1") {
+		t.Errorf("the data is %s, want %s", got, content("1"))
+	}
+}
+
 // Pods go through the same versions at different times, and come and go. In any order of reports,
 // each rotation is one turn. A controller that sees only the current reports gets the same data,
 // unless the last report is about a Pod that lags behind, which looks like a rotation back.

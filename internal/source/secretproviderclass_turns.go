@@ -14,6 +14,8 @@ type turn struct {
 	known, written time.Time
 	// in is the resource version of that write, 0 if no watch has shown it.
 	in uint64
+	// report is the resource version of the report with that write, 0 if it is that of another write.
+	report uint64
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
 }
@@ -49,13 +51,22 @@ func (t *turns) begin(next turn) int {
 
 // rotate records that a Pod was given the present version while it ran, and reports whether it is
 // the first.
-func (t *turns) rotate(when time.Time, in uint64) bool {
+func (t *turns) rotate(r *ClassReport, in uint64) bool {
 	present := t.present()
 	if present.rotated {
 		return false
 	}
-	present.rotated, present.written, present.in = true, when, in
+	present.rotated, present.written, present.in, present.report = true, r.Written, in, r.writtenIn()
 	return true
+}
+
+// isBefore reports whether a report was written after the turn. The clocks of two API servers differ
+// by seconds, and times are whole seconds, so the resource versions decide as in sortByWrite.
+func (t *turn) isBefore(r *ClassReport) bool {
+	if in := r.writtenIn(); in != 0 && t.report != 0 && r.Written.Sub(t.written).Abs() <= StartLag {
+		return in > t.report
+	}
+	return r.Written.After(t.written)
 }
 
 // next is the turn that gave a version to Pods with an earlier one; -1 if there was none.

@@ -27,7 +27,7 @@ func classes() []mutation {
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
 			file: turns,
-			from: "next = all.begin(turn{version: version, written: r.Written, in: in, rotated: true})", to: "next = all.begin(turn{version: version, written: r.Written, in: in})",
+			from: "next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn(), rotated: true})", to: "next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn()})",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
@@ -83,6 +83,24 @@ func classes() []mutation {
 			file: watched,
 			from: "f.c.putClass(class, class.Restore(reports), false)", to: "class.Restore(reports)",
 			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the times of two API servers show whether a rotation came back",
+			file: "internal/source/secretproviderclass_turns.go",
+			from: "		return in > t.report\n", to: "		return r.Written.After(t.written)\n",
+			in: "./internal/source", tests: "^TestARotationBackIsRestoredInTheOrderOfTheVersions$",
+		},
+		{
+			what: "classes: a status that was touched shows that a rotation came back",
+			file: reports,
+			from: "	if r.Touched {\n", to: "	if false {\n",
+			in: "./internal/source", tests: "^TestATouchedReportIsNoRotationBack$",
+		},
+		{
+			what: "classes: the version of a status shows that a rotation came back, however much later",
+			file: "internal/source/secretproviderclass_turns.go",
+			from: " && r.Written.Sub(t.written).Abs() <= StartLag", to: "",
+			in: "./internal/source", tests: "^TestARotationBackLongAfterIsRestoredAtItsTime$",
 		},
 		{
 			what: "classes: an object is as new as the first report that was written again",
@@ -149,6 +167,24 @@ func classes() []mutation {
 			file: evidence,
 			from: "		case reports:\n", to: "		case reports && p.Count == 0:\n",
 			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: a pod that has mounted nothing yet is out of date, though no rotation was reported",
+			file: evidence,
+			from: "		case c.onlyStartedWith():\n", to: "		case c == nil:\n",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
+			what: "classes: a pod that does not mount a class has its data until a rotation is reported",
+			file: evidence,
+			from: " && c.Source.EditedAt == 0 && len(c.Uses) > 0", to: " && c.Source.EditedAt == 0",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
+			what: "classes: a pod without a report has the data of a class that others were given",
+			file: evidence,
+			from: "c.Source.EditedAt == 0 && len(c.Uses) > 0", to: "len(c.Uses) > 0",
+			in: core, tests: "^TestDecideOnAClass$",
 		},
 		{
 			what: "classes: a pod that has data that came and went is never out of date",

@@ -56,6 +56,7 @@ func (f *Facts) reselect(next *ledger.Ledger, changes []Concern) {
 	for _, key := range f.Spared {
 		delete(next.Entries, key)
 	}
+	f.dropUnlabeled(next, next)
 	maps.DeleteFunc(next.Entries, func(key source.LocalKey, sum digest.Digest) bool {
 		return !sum.IsZero() && f.isAbsent(key) && !f.mayUse(key, next)
 	})

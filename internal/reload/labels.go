@@ -46,6 +46,33 @@ func (f *Facts) Spare(src *source.Source, seen SourceSeen) {
 	f.Left = append(f.Left, Left{key, lost, lost != 0 && lost <= seen.Annotations})
 }
 
+// Unselect adds an existing source that the selectors of the controller exclude, or whose consent is
+// unknown. Its entry in the ledger stays, see dropUnlabeled.
+func (f *Facts) Unselect(src *source.Source) {
+	key := src.Key.Local()
+	f.Unselected = append(f.Unselected, key)
+	if key.IsForeign() {
+		return // no selector reaches into other namespaces
+	}
+	w, selected := &f.Workload, src.Annotations
+	selected.Unselected = false
+	_, refers := w.Reference(key)
+	if !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned && w.Policy.SelectedBefore(src.Key, selected, refers) {
+		f.Unlabeled = append(f.Unlabeled, key)
+	}
+}
+
+// dropUnlabeled removes entries that are there for another reason than labels, such as a reference
+// that counted then. Once what selects the sources is recorded anew, such an entry would look like that
+// of a source which lost its labels.
+func (f *Facts) dropUnlabeled(next, known *ledger.Ledger) {
+	for _, key := range f.Unlabeled {
+		if !f.selectedByLabels(key, known) {
+			delete(next.Entries, key)
+		}
+	}
+}
+
 // selecting is a digest of what selects the sources, for the ledger.
 func (f *Facts) selecting() digest.Digest {
 	l := f.lookupTables()

@@ -30,6 +30,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	for _, key := range slices.Concat(f.Spared, gone) {
 		delete(next.Entries, key)
 	}
+	f.dropUnlabeled(&next, &known)
 	next.OnDelete, next.Gone, next.Selecting = f.OnDelete, f.absent(next), f.selecting()
 	for _, c := range f.Concerns {
 		if f.differsFrom(&known, &c) {

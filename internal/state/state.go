@@ -97,7 +97,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 		it.grants.consent(src, &f.Workload)
 		verdict := f.Workload.Verdict(src.Key, src.Annotations, s.autoReloadAll)
 		if verdict.Rule == policy.RuleUnselected || verdict.Rule == policy.RuleNoConsent && it.undecided {
-			f.Unselected = append(f.Unselected, src.Key.Local()) // its entry in the ledger stays
+			f.Unselect(&src.Source)
 			continue
 		}
 		if !verdict.Concerned {

@@ -3,6 +3,7 @@ package main
 // byLabels are mutations of how workloads select sources by their labels.
 func byLabels() []mutation {
 	const rules, history, core = "internal/reload/labels.go", "^TestASourceThat(Gets|Loses)TheLabels$", "./internal/reload"
+	const unselected = "^TestASourceThatIsNotSelectedWhenAnotherAnnotationSelects$"
 	const otherDefault = "^TestASourceThatIsNotSelectedAnyMoreWhenAnotherDefaultOptsIn$"
 	return []mutation{
 		{
@@ -208,6 +209,36 @@ func byLabels() []mutation {
 			file: "internal/policy/sources.go",
 			from: "strconv.FormatBool(optedIn))", to: "strconv.FormatBool(optedIn)+kind.optedIn(p.ruleByDefault(autoReloadAll)).String())",
 			in: "./internal/policy", tests: "^TestTextsOfAPolicyShowWhatElseDecides$",
+		},
+		{
+			what: "labels: the entry of a source that is not selected stays, whatever selects sources now",
+			file: "internal/reload/next_ledger.go",
+			from: "	f.dropUnlabeled(&next, &known)\n", to: "",
+			in: core, tests: unselected,
+		},
+		{
+			what: "labels: the entry of a source that is not selected stays while a reload waits",
+			file: "internal/reload/deferred.go",
+			from: "	f.dropUnlabeled(next, next)\n", to: "",
+			in: core, tests: unselected,
+		},
+		{
+			what: "labels: the entry of a source that is not selected is dropped, even if it would concern the workload",
+			file: rules,
+			from: "	if !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned && w.Policy", to: "	if w.Policy",
+			in: core, tests: unselected,
+		},
+		{
+			what: "labels: the entry of a source that is not selected is dropped, even if it would not be compared",
+			file: rules,
+			from: "f.AutoReloadAll).Concerned && w.Policy.SelectedBefore(src.Key, selected, refers) {", to: "f.AutoReloadAll).Concerned && (refers || true) {",
+			in: core, tests: unselected,
+		},
+		{
+			what: "labels: the entry of a source that is not selected is dropped, even if labels selected it",
+			file: rules,
+			from: "		if !f.selectedByLabels(key, known) {\n", to: "		if true {\n",
+			in: core, tests: unselected,
 		},
 	}
 }

@@ -123,11 +123,22 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 			delete(w.adopted, src)
 		case w.lastRolled() >= l.departed[src]:
 		case l.departed[src] > w.covered[src]:
-			w.named[src] = true // its Pods may have it, so that only other data counts
+			// Its Pods may have it, so that only other data counts. If Pods start without it, they may not.
+			w.named[src] = w.named[src] || !o.h.onCreate || !o.optional(src, l)
 		case l.departed[src] > w.mayCover(src):
 			w.mayName[src] = true // the same, if the controller covered it then
 		}
 	}
+}
+
+// optional reports whether Pods of a workload start without a source.
+func (o *oracle) optional(src simapi.Source, l *look) bool {
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if err != nil {
+		return false
+	}
+	needed, refers := simapi.Needs(obj)[src]
+	return refers && !needed
 }
 
 // noteEntry records that a ledger that we wrote has an entry of a source. The version is the latest that

@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Departure is an observed deletion of a source.
@@ -135,6 +136,9 @@ func (f *Facts) sawLeave(key source.LocalKey) bool {
 // If a ledger records other sources, the deletion itself is no change. A later template or run ends what
 // Pods may have then, even if the template returned: a reload for the deletion has dropped the entry. So
 // may one that a gap in the watch of the workload hides.
+//
+// Pods may also have started without an optional source. With --reload-on-create, its creation is a
+// change for those, whatever its data is. An entry with its data would hide that.
 func (f *Facts) findDeparted(base base, t *tally) {
 	first := base.err != nil || onlyWaits(&base.ledger)
 	for _, c := range f.departed() {
@@ -150,7 +154,10 @@ func (f *Facts) findDeparted(base base, t *tally) {
 			t.changes = append(t.changes, c)
 			continue
 		}
-		found := f.unrecorded(&c, base)
+		found := changed
+		if !f.OnCreate || !workload.Optional(c.Uses) {
+			found = f.unrecorded(&c, base)
+		}
 		switch found {
 		case changed:
 			t.depart(&c, digest.Digest{}) // no data of a recreated source equals this

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -138,6 +139,57 @@ func TestASourceThatReturnsAsItWas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := Decide(tc.when.f); got.Action != tc.want {
 				t.Errorf("got %s (%s), want %s", got.Action, got.Why, tc.want)
+			}
+		})
+	}
+}
+
+// The template of web began to use ConfigMap cm at 125. It was deleted at 130, before a ledger recorded
+// its data: Pods may have started with it or without it. It is created again at 150.
+func TestASourceThatIsDeletedBeforeALedgerHasIt(t *testing.T) {
+	deleted := func(optional bool) *situation {
+		s := web().annotated(map[string]string{annotations.DefaultNames().Auto: "true"}).cm("one", 120).ledger(func(l *ledger.Ledger) {
+			l.Entries = map[source.LocalKey]digest.Digest{secKey: digestOf("s")}
+		})
+		left := Departure{Version: 130, Source: s.f.Concerns[0].Source, Seen: SourceSeen{Version: 120}}
+		s.f.Concerns, s.f.Gone, s.f.Seen.Template, s.f.OnCreate = nil, map[source.LocalKey]Departure{cmKey: left}, 125, true
+		s.f.Workload.References = []workload.Reference{{Key: cmKey, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app", Optional: optional}}}}
+		return s
+	}
+	never := func(f *Facts) { f.OnCreate = false }
+	restarted := func(f *Facts) { f.Seen, f.Concerns[0].Seen = WorkloadSeen{Since: 150}, SourceSeen{Version: 150} }
+	for name, tc := range map[string]struct {
+		when  *situation
+		data  string
+		since func(*Facts)
+		want  Action
+	}{
+		"as it was, and Pods start without it":                {deleted(true), "one", nil, Reload},
+		"with other data, and Pods start without it":          {deleted(true), "two", nil, Reload},
+		"as it was, while no controller ran":                  {deleted(true), "one", restarted, ListPods},
+		"as it was, and Pods start without it, after another": {deleted(true), "one", func(f *Facts) { f.Seen.Template = 160 }, Record},
+		"as it was, and Pods wait for it":                     {deleted(false), "one", nil, Nothing},
+		"as it was, and a creation is no change":              {deleted(true).with(never), "one", nil, Nothing},
+		"with other data, and a creation is no change":        {deleted(true).with(never), "two", nil, Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := decided(t, tc.when.f)
+			if first.Action != Record {
+				t.Fatalf("got %s (%s), want %s", first.Action, first.Why, Record)
+			}
+			s := tc.when.cm(tc.data, 150)
+			c := &s.f.Concerns[0]
+			c.Uses = s.f.Workload.References[0].Uses
+			c.Seen = SourceSeen{Content: 150, Created: 150, Departed: 130, Edited: true, Annotations: 150, Version: 150}
+			if tc.data == "one" {
+				c.Seen.Content = 0
+			}
+			s.f.Gone, s.f.Workload.LedgerText, s.f.Seen.Compared = nil, first.Ledger.String(), true
+			if tc.since != nil {
+				tc.since(&s.f)
+			}
+			if d := decided(t, s.f); d.Action != tc.want {
+				t.Errorf("got %s (%s), want %s", d.Action, d.Why, tc.want)
 			}
 		})
 	}

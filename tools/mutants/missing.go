@@ -17,6 +17,24 @@ func missing() []mutation {
 			in: core, tests: "^TestASourceThatReturnsAsItWas$",
 		},
 		{
+			what: "deleted: Pods that start without a source count as Pods that have it",
+			file: "internal/reload/presence.go",
+			from: "if !f.OnCreate || !workload.Optional(c.Uses) {", to: "if true {",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeALedgerHasIt$",
+		},
+		{
+			what: "deleted: Pods that wait for a source count as Pods without it",
+			file: "internal/reload/presence.go",
+			from: "if !f.OnCreate || !workload.Optional(c.Uses) {", to: "if !f.OnCreate {",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeALedgerHasIt$",
+		},
+		{
+			what: "deleted: Pods may lack a source, although its creation is no change",
+			file: "internal/reload/presence.go",
+			from: "if !f.OnCreate || !workload.Optional(c.Uses) {", to: "if !workload.Optional(c.Uses) {",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeALedgerHasIt$",
+		},
+		{
 			what: "missing: a deleted source counts as a typo",
 			file: predicate,
 			from: "m.Deleted, m.Reloads = was, ", to: "m.Deleted, m.Reloads = was && inLedger && false, ",

@@ -24,10 +24,20 @@ func (o *oracle) knewNoReturn(c *classCover, l *look, name string) bool {
 	return c.ended.by == bySource && c.ended.version <= known && known < c.since
 }
 
-// knewLate counts a rollout of ours that a late status excuses.
-func (c *classCover) knewLate(late uint64) {
-	if c.late != late {
+// knewLate reports whether a late status excuses a rollout of ours, and counts these rollouts. The
+// data seems to return with the status, and to come again, so that two have a reason. A reload that
+// waited was counted when it began to wait.
+func (c *classCover) knewLate(late uint64, waited bool) bool {
+	switch {
+	case c.late != late:
 		c.late, c.afterLate = late, 0
+	case late == 0:
+		return false
+	case waited:
+		return true
+	case c.afterLate == 2:
+		return false
 	}
 	c.afterLate++
+	return true
 }

@@ -62,8 +62,7 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return false
 		case !c.covered:
 			return o.endedUnseen(c, l, name) && o.excused(sentBefore)
-		case (l.late[name] > 0 || c.late > 0) && (c.late != l.late[name] || c.afterLate < 2):
-			c.knewLate(l.late[name])
+		case c.knewLate(l.late[name], w.waits):
 			return o.excused(writtenLate)
 		case !slices.Contains(classesOf(w.name), name):
 			return o.mayBeForNamed(w, l, name, c, r)

@@ -313,6 +313,32 @@ func keptClassHistories() map[string]keptHistory {
 			s.users.createClassWorkloadAgain()
 			_, _ = s.server.Create(simapi.NewClass(namespace, "tls", simapi.IDs(class)), "kubectl-edit")
 		}},
+		"a reload for a late status waits, and its rollout is in progress when the data comes again": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			class, _ := s.server.Get(simapi.ClassResource, inShop("tls"))
+			s.users.editClass("tls", func(obj simapi.Object) { s.users.annotate(obj, annotations.DefaultNames().Ignore, "true") })
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.driver.Store("tls", "password", s.users.value())
+			safe, _ := s.server.Get("statefulsets", inShop("safe"))
+			late := s.pods.Of(safe)[0]
+			s.driver.Step(late) // reads that, and writes it later
+			s.driver.Store("tls", "password", s.users.value())
+			s.rotates("deployments", "bank")
+			_ = s.server.Delete(simapi.ClassResource, inShop("tls")) // and with it that it is ignored
+			s.shown()
+			s.driver.Step(late)
+			s.shown()
+			s.freezes()
+			s.elapse(time.Minute)
+			s.lookAtAll()
+			s.shown()
+			_, _ = s.server.Create(simapi.NewClass(namespace, "tls", simapi.IDs(class)), "kubectl-edit")
+			s.rotates("statefulsets", "safe")
+			s.shown()
+			s.freezes()
+		}},
 		"a class is rotated and loses an object, unseen, and a Pod starts at once":                             {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(0) }},
 		"a class is rotated and loses an object, unseen, and a Pod starts later":                               {draws{kind: classKind}, func(s script) { s.losesAnObjectUnseen(time.Minute) }},
 		"a class loses an object, and a watch begins again before a workload covers the class again":           {draws{kind: classKind}, func(s script) { s.losesAnObject(true) }},

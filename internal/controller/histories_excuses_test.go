@@ -22,8 +22,8 @@ const (
 	// madeAgain: a source that was recreated with the same data shows no earlier time, so that Pods
 	// of a restored template seem to be older than its data.
 	madeAgain excuse = "made again as it was"
-	// ledgerGone: a user removed or restored the ledger, or the cover lapsed, and Pods seem to be
-	// older.
+	// ledgerGone: a user removed or restored the ledger, or the cover lapsed, or it began while our
+	// rollout was sent, and Pods seem to be older.
 	ledgerGone excuse = "ledger gone, pods older"
 	// rolloutUndone: a user reverted the rollout that brought the change.
 	rolloutUndone excuse = "rollout undone"

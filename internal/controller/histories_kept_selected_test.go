@@ -21,9 +21,22 @@ func (s script) optsInAndEdits(src simapi.Source) {
 	s.shownAll("configmaps")
 }
 
+// selectsDuringReload edits a source that is not selected, and selects it after the controller has
+// decided to reload workloads for another source. The controller restarts before new Pods are there.
+func (s script) selectsDuringReload(src, other simapi.Source) {
+	s.edit(src, "kubectl-edit")
+	s.selects(other, selectValue)
+	s.edit(other, "kubectl-edit")
+	s.shown()
+	s.selects(src, selectValue)
+	s.elapse(2 * longestSettle)
+	s.lookAtAll()
+	s.stop()
+}
+
 // keptSelectedHistories are those of controllers that select sources or namespaces by a label.
 func keptSelectedHistories() map[string]keptHistory {
-	settings, token := sources()[0], sources()[2]
+	settings, token, cert := sources()[0], sources()[2], sources()[3]
 	return map[string]keptHistory{
 		"a workload has no reference to a Secret for a while, in which it loses the label that selects it, and it is deleted while the controller is away": {draws{selector: true, onDelete: true}, func(s script) {
 			s.selects(token, selectValue)
@@ -40,6 +53,20 @@ func keptSelectedHistories() map[string]keptHistory {
 			s.elapse(2 * longestSettle)
 			s.stop()
 			s.users.deleteSource(token)
+		}},
+		"a Secret is edited, and selected again while a reload for another source is sent, and the controller restarts during the rollout": {draws{selector: true}, func(s script) {
+			s.selects(cert, selectValue)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.selects(cert, "")
+			s.rest()
+			s.selectsDuringReload(cert, settings)
+		}},
+		"a Secret is edited, and first selected while a reload for another source is sent, and the controller restarts during the rollout": {draws{selector: true}, func(s script) {
+			s.selects(cert, "")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.selectsDuringReload(cert, settings)
 		}},
 		"a workload is opted in before the controller has seen that its namespace is not selected, and a source is edited before it is selected again": {draws{inNamespace: true}, func(s script) {
 			if s.oracle.unselected {

@@ -106,8 +106,8 @@ type workloadTruth struct {
 	// labeled has, by source, the version that the controller was shown when it wrote, if the time
 	// of that version was later than all recorded times, and earlier than the time of the Pods.
 	labeled map[simapi.Source]uint64
-	// forgotten are the sources whose carried data the ledger may have lost. A controller that saw
-	// the loss must know the data. One that starts later cannot know it.
+	// forgotten are the sources whose carried data the ledger may have lost, or lacks: see
+	// noteRecorded. A controller that saw that must know the data. One that starts later cannot know it.
 	forgotten map[simapi.Source]bool
 	anew      map[simapi.Source]uint64 // their versions in the first ledger of such a controller
 	// unreadable are the Secrets whose digest in the ledger was made with a lost key.
@@ -331,19 +331,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			w.noteLabel(src, l)
 		}
 	}
-	for src := range w.covered {
-		w.wrote[src] = l.known[src]
-		if _, known := l.known[src]; known {
-			if w.forgotten[src] && w.tamperedIn <= o.startedAt {
-				w.anew[src] = l.known[src]
-			}
-			delete(w.forgotten, src)
-			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
-			delete(w.owed, src)
-			delete(w.owedGone, src)
-			delete(o.h.relistedIn[w.name], src)
-		}
-	}
+	o.noteRecorded(w, l)
 	o.noteDates(w, l)
 	o.noteEarly(w, l, e.Object)
 }

@@ -66,6 +66,30 @@ func (o *oracle) selectedUnseen(w *workloadTruth, src simapi.Source, l *look) bo
 	return s != nil && since > l.known[src] && s.datedAt(since).version == since
 }
 
+// noteRecorded records that a ledger of ours has the data of the sources that the controller had been
+// shown. If a source was selected only while the write was sent, the ledger lacks its data, although
+// the Pods of the rollout have it. A controller that starts later sees only the age of the Pods, and
+// those that the rollout has yet to replace are older than the data.
+func (o *oracle) noteRecorded(w *workloadTruth, l *look) {
+	for src := range w.covered {
+		_, known := l.known[src]
+		switch w.wrote[src] = l.known[src]; {
+		case !known:
+		case o.selectedUnseen(w, src, l):
+			w.forgotten[src] = true
+		default:
+			if w.forgotten[src] && w.tamperedIn <= o.startedAt {
+				w.anew[src] = l.known[src]
+			}
+			delete(w.forgotten, src)
+			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
+			delete(w.owed, src)
+			delete(w.owedGone, src)
+			delete(o.h.relistedIn[w.name], src)
+		}
+	}
+}
+
 // covers reports whether a workload covers a source.
 func (o *oracle) covers(w *workloadTruth, src simapi.Source) bool {
 	if src.Resource == simapi.ClassResource {

@@ -175,6 +175,8 @@ func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *clas
 		return o.excused(changedInLapse)
 	case o.mayHaveReturned(w):
 		return o.excused(templateReturned)
+	case l.returned[name] > w.lastRolled():
+		return o.excused(reportedBack)
 	default:
 		unordered := r.version <= l.liveAt || w.lastRolled() <= l.live[plural(l.key.Kind)]
 		return unordered && o.excused(podsOlder)

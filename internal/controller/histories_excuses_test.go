@@ -77,9 +77,10 @@ const (
 	// controller started. The remaining ones report the earlier turn, so that the next rewritten
 	// one looks like a rotation, or the last one.
 	shownAgain excuse = "rotation shown again"
-	// reportedBack: an object has an earlier version again since our last reload. The only Pods
-	// that had the version between reported that after the reload, and nothing else shows it.
-	reportedBack excuse = "reported back after the reload"
+	// reportedBack: an object has an earlier version again. The only Pods that had the version between
+	// reported that after the last rollout, and nothing else shows it: any other Pod that got the
+	// earlier version may only have been late.
+	reportedBack excuse = "reported back after the rollout"
 	// givenInParts: the first running Pod that got a rotation had a part of it before. The only Pods
 	// that got the rest reported that after the reload.
 	givenInParts excuse = "rotation given in parts"

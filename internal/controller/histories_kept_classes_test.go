@@ -292,6 +292,26 @@ func keptClassHistories() map[string]keptHistory {
 			s.starts("daemonsets", "guard")
 			s.rotates("statefulsets", "safe")
 		}},
+		"a class is rotated twice and back, and one Pod reports that before a rollout, another after it": {draws{kind: classKind}, func(s script) {
+			s.rest()
+			s.elapse(2 * longestSettle)
+			first := s.users.value()
+			guard, _ := s.server.Get("daemonsets", inShop("guard"))
+			pod := s.pods.Of(guard)[1]
+			s.driver.Store("vault", "password", first)
+			s.rotates("daemonsets", "guard")
+			s.driver.Store("vault", "password", s.users.value())
+			s.driver.Step(pod)
+			s.driver.Step(pod)
+			s.driver.Store("vault", "password", first)
+			s.rotates("deployments", "bank")
+			s.users.editTemplate(classWorkloads()[0])
+			s.driver.Step(pod)
+			s.driver.Step(pod)
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+		}},
 		"a controller is shown only a Pod from before a rotation, forgets the class without it, and is shown it again": {draws{kind: classKind}, func(s script) {
 			s.rest()
 			s.elapse(2 * longestSettle)

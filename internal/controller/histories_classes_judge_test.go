@@ -152,7 +152,7 @@ func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *clas
 		return false
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
-	case r.turn < c.carried && w.lastReload() <= l.liveAt:
+	case r.turn < c.carried && w.lastReload() <= l.liveAt, r.turn == c.carried && r.version > max(l.liveAt, w.lastRolled()):
 		return o.excused(shownAgain)
 	case r.turn == c.carried && c.other && w.lastReload() <= l.liveAt:
 		return o.excused(startedBack)

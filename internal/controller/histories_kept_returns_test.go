@@ -1,9 +1,9 @@
 package controller
 
 import (
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )

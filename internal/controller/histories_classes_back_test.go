@@ -124,12 +124,19 @@ func (o *oracle) seemedBackIn(class string, r rotation) uint64 {
 // distinguish that status from a rotation. So the Pod counts as started with the data, and the later
 // rotation as the same one for another Pod.
 func (o *oracle) returnedBefore(class string, r rotation, created uint64) bool {
-	returned := o.seemedBackIn(class, r)
-	return returned < created && !slices.ContainsFunc(classObjects(), func(id string) bool {
+	returned, first := o.seemedBackIn(class, r), false
+	for _, id := range classObjects() {
 		version := o.h.driver.Turn(class, r.turn)[id]
-		rotated := version != o.h.driver.Turn(class, r.from)[id]
-		return rotated && o.classes.parts.given[class][id+"="+version] < returned
-	})
+		if version == o.h.driver.Turn(class, r.from)[id] {
+			continue
+		}
+		given := o.classes.parts.given[class][id+"="+version]
+		if given < returned {
+			return false
+		}
+		first = first || given == returned
+	}
+	return first && returned < created
 }
 
 // rotatedByTakeover reports whether a Pod had started with the turn of a rotation before another Pod

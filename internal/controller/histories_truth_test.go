@@ -115,7 +115,7 @@ type workloadTruth struct {
 	// dropped has the version of the last ledger of ours without a former source.
 	dropped map[simapi.Source]uint64
 	// tampered counts the changes of the ledger by other clients, and accepted those before our last
-	// write. tamperedIn is the version of the last one.
+	// write. tamperedIn is the version of the last one, or of a later ledger of ours that lacks a source.
 	tampered, accepted int
 	tamperedIn         uint64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
@@ -331,7 +331,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			w.noteLabel(src, l)
 		}
 	}
-	o.noteRecorded(w, l)
+	o.noteRecorded(w, l, e.Version)
 	o.noteDates(w, l)
 	o.noteEarly(w, l, e.Object)
 }

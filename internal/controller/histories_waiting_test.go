@@ -70,13 +70,13 @@ func (o *oracle) selectedUnseen(w *workloadTruth, src simapi.Source, l *look) bo
 // shown. If a source was selected only while the write was sent, the ledger lacks its data, although
 // the Pods of the rollout have it. A controller that starts later sees only the age of the Pods, and
 // those that the rollout has yet to replace are older than the data.
-func (o *oracle) noteRecorded(w *workloadTruth, l *look) {
+func (o *oracle) noteRecorded(w *workloadTruth, l *look, written uint64) {
 	for src := range w.covered {
 		_, known := l.known[src]
 		switch w.wrote[src] = l.known[src]; {
 		case !known:
 		case o.selectedUnseen(w, src, l):
-			w.forgotten[src] = true
+			w.forgotten[src], w.tamperedIn = true, written
 		default:
 			if w.forgotten[src] && w.tamperedIn <= o.startedAt {
 				w.anew[src] = l.known[src]

@@ -39,7 +39,7 @@ type Facts struct {
 	Left []Left
 	// Unselected are such sources that the selectors of the controller exclude.
 	Unselected []source.LocalKey
-	// Unlabeled are those of them that would seem to have lost their labels if they were selected now.
+	// Unlabeled are the Unselected that would seem to have lost their labels if they were selected now.
 	Unlabeled []source.LocalKey
 	// Gone are the sources whose deletion the watch has shown.
 	Gone map[source.LocalKey]Departure

@@ -252,8 +252,8 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 			if !started {
 				n++
 			}
-		case c.onlyStartedWith():
-			// Nothing is mounted in it yet, or its report is delayed. Its first versions are no rotation.
+		case c.onlyStartedWith() && pod.Started.IsZero():
+			// It waits for its volumes. The versions that it starts with are not a rotation.
 		case c.Seen.Timeless:
 			n++ // its age shows nothing
 		case !pod.Created.After(sure):
@@ -264,7 +264,8 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 }
 
 // onlyStartedWith reports whether no running Pod was given the data of a class that the workload
-// mounts. Then each Pod with a report counts as one that has the data, whatever its versions are.
+// mounts. Then each Pod with a report counts as one that has the data, whatever its versions are. A
+// running Pod without a report may have lost it, and the driver may never rotate what it has.
 func (c *Concern) onlyStartedWith() bool {
 	return c.Source.Key.Kind.Reported() && c.Source.EditedAt == 0 && len(c.Uses) > 0
 }

@@ -47,7 +47,7 @@ func (f *Facts) Spare(src *source.Source, seen SourceSeen) {
 }
 
 // Unselect adds an existing source that the selectors of the controller exclude, or whose consent is
-// unknown. Its entry in the ledger stays, see dropUnlabeled.
+// unknown. Its entry in the ledger stays, unless dropUnlabeled removes it.
 func (f *Facts) Unselect(src *source.Source) {
 	key := src.Key.Local()
 	f.Unselected = append(f.Unselected, key)
@@ -55,9 +55,9 @@ func (f *Facts) Unselect(src *source.Source) {
 		return // no selector reaches into other namespaces
 	}
 	w, selected := &f.Workload, src.Annotations
-	selected.Unselected = false
+	selected.Unselected, selected.Ignore = false, false
 	_, refers := w.Reference(key)
-	if !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned && w.Policy.SelectedBefore(src.Key, selected, refers) {
+	if w.Policy.SelectedBefore(src.Key, selected, refers) && !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned {
 		f.Unlabeled = append(f.Unlabeled, key)
 	}
 }
@@ -67,7 +67,7 @@ func (f *Facts) Unselect(src *source.Source) {
 // of a source which lost its labels.
 func (f *Facts) dropUnlabeled(next, known *ledger.Ledger) {
 	for _, key := range f.Unlabeled {
-		if !f.selectedByLabels(key, known) {
+		if _, has := next.Entries[key]; has && !f.selectedByLabels(key, known) {
 			delete(next.Entries, key)
 		}
 	}

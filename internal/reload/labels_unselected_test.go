@@ -17,6 +17,8 @@ func TestASourceThatIsNotSelectedWhenAnotherAnnotationSelects(t *testing.T) {
 	has := func(value string) source.Annotations {
 		return source.Annotations{Unselected: true, Labels: source.LabelsOf(map[string]string{"plugins": value})}
 	}
+	ignored := has("loki")
+	ignored.Ignore = true
 	waits := func(l *ledger.Ledger) { l.Entries[cmKey] = digest.Digest{} }
 	for name, tc := range map[string]struct {
 		own    map[string]string // beside the selector
@@ -26,6 +28,7 @@ func TestASourceThatIsNotSelectedWhenAnotherAnnotationSelects(t *testing.T) {
 	}{
 		"its reference does not count any more":                         {nil, has("loki"), nil, false},
 		"its reference does not count any more, while its reload waits": {nil, has("loki"), waits, false},
+		"its reference does not count any more, and it is ignored":      {nil, ignored, nil, false},
 		"its reference counts":                                          {map[string]string{names.Auto: "true"}, has("loki"), nil, true},
 		"its reference counts, while its reload waits":                  {map[string]string{names.Auto: "true"}, has("loki"), waits, true},
 		"its reference counts if it matches":                            {map[string]string{names.Search: "true"}, has("loki"), nil, true},
@@ -66,6 +69,17 @@ func TestASourceThatIsNotSelectedWhenAnotherAnnotationSelects(t *testing.T) {
 				t.Errorf("while a reload waits, it was decided to %s: %s; the ledger is %s", reload.Action, reload.Why, held.Ledger)
 			}
 		})
+	}
+
+	// A source that the labels select is deleted before the ledger has it.
+	left := web().with(onDelete).annotated(map[string]string{annotations.Sources: selector}).unselected(has("loki"))
+	left.ledger(func(l *ledger.Ledger) { l.OnDelete = true })
+	had := source.Annotations{Labels: source.LabelsOf(map[string]string{"plugins": "grafana"})}
+	left.f.Gone = map[source.LocalKey]Departure{newKey: {Version: 130, Source: source.Source{Key: newKey.In("shop"), Annotations: had}}}
+	d := decided(t, left.f)
+	_, stays := d.Ledger.Entries[cmKey]
+	if _, has := d.Ledger.Entries[newKey]; !has || stays {
+		t.Errorf("decided to %s: %s; the ledger is %s", d.Action, d.Why, d.Ledger)
 	}
 
 	// If nothing else selects sources than before, it may have the labels when it is selected again.

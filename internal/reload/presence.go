@@ -199,6 +199,7 @@ func (t *tally) completed(base base, f *Facts) ledger.Ledger {
 	}
 	known.Entries, known.Instance, known.DataTime = t.departed, f.Instance, max(f.dataTime(known), t.departedTime)
 	if known.Selecting.IsZero() {
+		f.dropUnlabeled(&known, &base.ledger)
 		known.Selecting = f.selecting() // no entry is there because of a selector
 	}
 	return known

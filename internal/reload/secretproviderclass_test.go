@@ -27,6 +27,11 @@ func TestDecideOnAClass(t *testing.T) {
 		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Started: at(100), Version: 100})
 		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Started: at(100), Version: 100})
 	}
+	waiting := func(f *Facts) { // b has mounted nothing yet
+		f.Pods = &Pods{}
+		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Started: at(100), Version: 100})
+		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Version: 100})
+	}
 	neverGiven := func(f *Facts) { f.Concerns[0].Source.EditedAt = 0 }
 	onlyNamed := func(f *Facts) { f.Concerns[0].Uses = nil }
 	gone := func(f *Facts) { f.Concerns = nil }
@@ -42,18 +47,20 @@ func TestDecideOnAClass(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the pods are asked, though the rotation was seen":     {class(nil), ListPods},
-		"one was given it while it ran":                        {class(stale).with(running), Reload},
-		"all have started with it":                             {class(fresh).with(running), Record},
-		"nobody knows of one, which is older":                  {class(map[string]bool{"a": true}).with(running), Reload},
-		"no running pod was given it, and nobody knows of one": {class(map[string]bool{"a": true}).with(running).with(neverGiven), Record},
-		"no running pod was given it, which they do not mount": {class(nil).with(running).with(neverGiven).with(onlyNamed), Reload},
-		"nobody knows of any, and they are younger":            {class(nil).pods(2, 126), Record},
-		"somebody rolls it now":                                {class(stale).with(rolled), Record},
-		"nobody saw it, and it claims to be no newer":          {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},
-		"it was away, and one has had something else":          {class(stale).with(running).with(back), Reload},
-		"it was away, and nobody has had anything else":        {class(fresh).with(running).with(back), Nothing},
-		"no pod reports, which is no deletion":                 {class(nil).with(onDelete).ledger(func(l *ledger.Ledger) { l.Entries, l.OnDelete = map[source.LocalKey]digest.Digest{key: {}}, true }).with(gone), Nothing},
+		"the pods are asked, though the rotation was seen":      {class(nil), ListPods},
+		"one was given it while it ran":                         {class(stale).with(running), Reload},
+		"all have started with it":                              {class(fresh).with(running), Record},
+		"nobody knows of one, which is older":                   {class(map[string]bool{"a": true}).with(running), Reload},
+		"no running pod was given it, and one has mounted none": {class(map[string]bool{"a": true}).with(waiting).with(neverGiven), Record},
+		"one was given it while another had mounted none":       {class(map[string]bool{"a": true}).with(waiting), Reload},
+		"no running pod was given it, and one lost its report":  {class(map[string]bool{"a": true}).with(running).with(neverGiven), Reload},
+		"no running pod was given it, which they do not mount":  {class(nil).with(waiting).with(neverGiven).with(onlyNamed), Reload},
+		"nobody knows of any, and they are younger":             {class(nil).pods(2, 126), Record},
+		"somebody rolls it now":                                 {class(stale).with(rolled), Record},
+		"nobody saw it, and it claims to be no newer":           {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},
+		"it was away, and one has had something else":           {class(stale).with(running).with(back), Reload},
+		"it was away, and nobody has had anything else":         {class(fresh).with(running).with(back), Nothing},
+		"no pod reports, which is no deletion":                  {class(nil).with(onDelete).ledger(func(l *ledger.Ledger) { l.Entries, l.OnDelete = map[source.LocalKey]digest.Digest{key: {}}, true }).with(gone), Nothing},
 		"the first pod reports, which is no creation": {class(stale).with(running).with(onCreate).ledger(nil).with(func(f *Facts) {
 			f.Concerns[0].Seen, f.Concerns[0].Source.Created = SourceSeen{Content: 120, Created: 120, Version: 120}, at(120)
 		}), Record},

@@ -61,7 +61,8 @@ func (t *turns) rotate(r *ClassReport, in uint64) bool {
 }
 
 // isBefore reports whether a report was written after the turn. The clocks of two API servers differ
-// by seconds, and times are whole seconds, so the resource versions decide as in sortByWrite.
+// by seconds, and times are whole seconds, so the resource versions decide as in sortByWrite. Within
+// these seconds, a Pod that is late with an earlier version is taken for a rotation back.
 func (t *turn) isBefore(r *ClassReport) bool {
 	if in := r.writtenIn(); in != 0 && t.report != 0 && r.Written.Sub(t.written).Abs() <= StartLag {
 		return in > t.report

@@ -32,7 +32,8 @@ type part struct {
 	// ldflags stamps the version: a kube-apiserver without one reports v0.0.0, and clients that
 	// look at it misbehave.
 	ldflags func(version string) string
-	mends   []mend
+	// mends are what is changed in the module before it is built.
+	mends []mend
 }
 
 // set is what is built together, into one folder of the cache.

@@ -32,14 +32,16 @@ func (b *builder) compile(ctx context.Context, i int, p part, into string) error
 		return err
 	}
 
-	sources, err := os.MkdirTemp("", "reroll-mended-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(sources) }()
-	replaced, err := b.mended(ctx, p, sources)
-	if err != nil {
-		return err
+	var mended []string
+	if len(p.mends) > 0 {
+		folder, err := os.MkdirTemp(b.base, p.name+partialMark)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		if mended, err = b.mended(ctx, p, folder); err != nil {
+			return err
+		}
 	}
 
 	args := []string{"build", "-v", "-ldflags", "-s -w " + p.ldflags(b.versions[p.name]), "-o", into + string(filepath.Separator)}
@@ -47,7 +49,7 @@ func (b *builder) compile(ctx context.Context, i int, p part, into string) error
 		// The last element of etcd's main package is a version, "v3".
 		args[len(args)-1] = filepath.Join(into, p.name)
 	}
-	cmd := b.goCommand(ctx, p, slices.Concat(args, replaced, p.packages)...)
+	cmd := b.goCommand(ctx, p, slices.Concat(args, mended, p.packages)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err

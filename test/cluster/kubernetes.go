@@ -118,8 +118,9 @@ func kubernetesParts(folder string) []part {
 		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
 		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
 		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
-		// A Pod of a StatefulSet has the name of the one before it, and kwok deletes by name, at times
-		// twice, and from what it saw earlier.
+		// A Pod of a StatefulSet has the name of the one before it. kwok deletes by name, and twice if it is
+		// told twice that a Pod ends: the second time, the next Pod may have the name. What it writes into
+		// the status of the next Pod by mistake is what it would write anyway.
 		mends: []mend{{
 			file: "pkg/kwok/controllers/pod_controller.go",
 			old:  "Delete(ctx, pod.Name, deleteOpt)",

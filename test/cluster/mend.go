@@ -9,16 +9,13 @@ import (
 	"strings"
 )
 
-// mend replaces a text in a source of a part's module, where a fault of its makers would make tests
-// doubtful. A version that has another text there is not built: its pin moves together with the mend.
+// mend replaces a text in a source of a part's module. It is for faults that would fail tests at random.
+// A version that has another text there is not built: its pin moves together with the mend.
 type mend struct{ file, old, new string }
 
-// mended copies the module of a part that has mends into a folder, mends the copy, and returns the flags
-// with which it is built in the place of the one in Go's cache, whose files cannot be overlaid.
+// mended copies the module of a part into a folder, mends the copy, and returns the flags with which it
+// is built instead of the one in Go's cache, whose files cannot be overlaid.
 func (b *builder) mended(ctx context.Context, p part, folder string) ([]string, error) {
-	if len(p.mends) == 0 {
-		return nil, nil
-	}
 	cmd := b.goCommand(ctx, p, "list", "-m", "-f", "{{.Dir}}", p.module)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -41,7 +38,7 @@ func (b *builder) mended(ctx context.Context, p part, folder string) ([]string, 
 			return nil, err
 		}
 		if name == "go.mod" {
-			content = fmt.Appendf(content, "\nreplace %s => %s\n", p.module, module)
+			content = fmt.Appendf(content, "\nreplace %s => %q\n", p.module, module)
 		}
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
 			return nil, err
@@ -57,10 +54,7 @@ func (m mend) apply(module string) error {
 		return err
 	}
 	if n := bytes.Count(source, []byte(m.old)); n != 1 {
-		return fmt.Errorf("%s has %q %d times: its mend is for another version, and may not be needed any more", m.file, m.old, n)
-	}
-	if err := os.Remove(path); err != nil { // what is in Go's cache is read-only
-		return err
+		return fmt.Errorf("%s has %q %d times: its mend is for another version: adapt it, or remove it if it is not needed any more", m.file, m.old, n)
 	}
 	return os.WriteFile(path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1), 0o600)
 }

@@ -25,7 +25,7 @@ func (n *Namespace) Report(ctx context.Context) string {
 	for _, s := range n.Observer.Timeline() {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
-	b.WriteString("\nobjects:\n")
+	b.WriteString("\nobjects (times are UTC):\n")
 	for _, kind := range n.reportedKinds() {
 		n.reportObjects(ctx, &b, kind)
 	}
@@ -53,23 +53,23 @@ func (n *Namespace) reportObjects(ctx context.Context, b *strings.Builder, kind 
 			continue // in every namespace, and of no interest
 		}
 		fmt.Fprintf(b, "  %s/%s, version %s, created %s, last written %s\n",
-			kind, obj.GetName(), obj.GetResourceVersion(), atTime(obj.GetCreationTimestamp()), atTime(lastWritten(obj)))
+			kind, obj.GetName(), obj.GetResourceVersion(), atTime(new(obj.GetCreationTimestamp())), atTime(lastWritten(obj)))
 		reportMap(b, "annotation", obj.GetAnnotations())
 		reportTemplate(b, obj)
 	}
 }
 
 // lastWritten is when somebody wrote it last, by what the API server notes of each writer.
-func lastWritten(obj *unstructured.Unstructured) (last metav1.Time) {
+func lastWritten(obj *unstructured.Unstructured) (last *metav1.Time) {
 	for _, f := range obj.GetManagedFields() {
-		if f.Time != nil && f.Time.After(last.Time) {
-			last = *f.Time
+		if f.Time != nil && (last == nil || f.Time.After(last.Time)) {
+			last = f.Time
 		}
 	}
 	return last
 }
 
-// reportPods shows which data Pods may have: that of when they started.
+// reportPods lists when Pods were created and started, because that decides which data they have.
 func (n *Namespace) reportPods(ctx context.Context, b *strings.Builder) {
 	pods, err := n.clients.typed.CoreV1().Pods(n.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -78,22 +78,23 @@ func (n *Namespace) reportPods(ctx context.Context, b *strings.Builder) {
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		fmt.Fprintf(b, "  pod/%s (%s), created %s, started %s, %s", pod.Name, pod.UID, atTime(pod.CreationTimestamp), atTimeOf(pod.Status.StartTime), pod.Status.Phase)
+		fmt.Fprintf(b, "  pod/%s (%s), created %s, started %s, %s", pod.Name, pod.UID, atTime(&pod.CreationTimestamp), atTime(pod.Status.StartTime), pod.Status.Phase)
 		if pod.DeletionTimestamp != nil {
-			fmt.Fprintf(b, ", ends by %s", atTimeOf(pod.DeletionTimestamp))
+			fmt.Fprintf(b, ", ends by %s", atTime(pod.DeletionTimestamp))
 		}
 		b.WriteString("\n")
 	}
-}
-
-func atTimeOf(t *metav1.Time) string {
-	if t == nil {
-		return "never"
+	if len(pods.Items) == 0 {
+		b.WriteString("  none\n")
 	}
-	return atTime(*t)
 }
 
-func atTime(t metav1.Time) string { return t.UTC().Format(time.TimeOnly) }
+func atTime(t *metav1.Time) string {
+	if t == nil {
+		return "at an unknown time"
+	}
+	return t.UTC().Format(time.TimeOnly)
+}
 
 func reportTemplate(b *strings.Builder, obj *unstructured.Unstructured) {
 	t, err := template(obj)

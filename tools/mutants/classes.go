@@ -171,7 +171,13 @@ func classes() []mutation {
 		{
 			what: "classes: a pod that has mounted nothing yet is out of date, though no rotation was reported",
 			file: evidence,
-			from: "		case c.onlyStartedWith():\n", to: "		case c == nil:\n",
+			from: "		case c.onlyStartedWith() && pod.Started.IsZero():\n", to: "		case c == nil:\n",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
+			what: "classes: a running pod that lost its report has the data",
+			file: evidence,
+			from: "c.onlyStartedWith() && pod.Started.IsZero()", to: "c.onlyStartedWith()",
 			in: core, tests: "^TestDecideOnAClass$",
 		},
 		{

@@ -217,6 +217,18 @@ func byLabels() []mutation {
 			in: core, tests: unselected,
 		},
 		{
+			what: "labels: the entry of a source that is not selected stays beside one of a source that is deleted",
+			file: "internal/reload/presence.go",
+			from: "		f.dropUnlabeled(&known, &base.ledger)\n", to: "",
+			in: core, tests: unselected,
+		},
+		{
+			what: "labels: the entry of a source that is not selected stays if it is ignored",
+			file: rules,
+			from: "selected.Unselected, selected.Ignore = false, false", to: "selected.Unselected = false",
+			in: core, tests: unselected,
+		},
+		{
 			what: "labels: the entry of a source that is not selected stays while a reload waits",
 			file: "internal/reload/deferred.go",
 			from: "	f.dropUnlabeled(next, next)\n", to: "",
@@ -225,19 +237,19 @@ func byLabels() []mutation {
 		{
 			what: "labels: the entry of a source that is not selected is dropped, even if it would concern the workload",
 			file: rules,
-			from: "	if !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned && w.Policy", to: "	if w.Policy",
+			from: "selected, refers) && !w.Verdict(src.Key, selected, f.AutoReloadAll).Concerned {", to: "selected, refers) {",
 			in: core, tests: unselected,
 		},
 		{
 			what: "labels: the entry of a source that is not selected is dropped, even if it would not be compared",
 			file: rules,
-			from: "f.AutoReloadAll).Concerned && w.Policy.SelectedBefore(src.Key, selected, refers) {", to: "f.AutoReloadAll).Concerned && (refers || true) {",
+			from: "	if w.Policy.SelectedBefore(src.Key, selected, refers) && !", to: "	if (refers || true) && !",
 			in: core, tests: unselected,
 		},
 		{
 			what: "labels: the entry of a source that is not selected is dropped, even if labels selected it",
 			file: rules,
-			from: "		if !f.selectedByLabels(key, known) {\n", to: "		if true {\n",
+			from: "has && !f.selectedByLabels(key, known) {", to: "has {",
 			in: core, tests: unselected,
 		},
 	}

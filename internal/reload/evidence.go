@@ -100,8 +100,8 @@ type WorkloadSeen struct {
 }
 
 // Widen records that the annotations select more sources since a version. Before is the earlier
-// policy.
-func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
+// policy, and optedInAt since when it was provably in force.
+func (w *WorkloadSeen) Widen(version uint64, before policy.Policy, optedInAt time.Time) {
 	w.Policy = max(w.Policy, version) // the watch of namespaces may lag behind
 	if w.Earlier == nil {
 		w.Earlier = &before
@@ -109,7 +109,7 @@ func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 	if len(w.Widened) == maxWidened {
 		w.Widened = w.Widened[1:]
 	}
-	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before})
+	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before, OptedInAt: optedInAt})
 }
 
 // ForgetPolicies forgets the earlier policies, because the workload was compared with its sources. The
@@ -128,10 +128,12 @@ func (w *WorkloadSeen) ForgetPolicies(hasLedger bool) {
 	w.Earlier = &w.Widened[0].Before
 }
 
-// Widening is a version since which annotations select more sources, with the earlier policy.
+// Widening is a version since which annotations select more sources, with the earlier policy, and
+// since when that was provably in force; zero if nothing shows it.
 type Widening struct {
-	Version uint64
-	Before  policy.Policy
+	Version   uint64
+	Before    policy.Policy
+	OptedInAt time.Time
 }
 
 // maxWidened is more than the edits of a workload that waits for its first ledger. Beyond it, a

@@ -131,7 +131,7 @@ func (f *Facts) beforeAdoption(c *Concern) bool {
 // optedInSince returns the earliest time at which the workload was provably opted in for a source,
 // and this installation covered both. It returns false if nothing proves one.
 func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
-	optedIn := f.Workload.OptedInAt
+	optedIn := f.annotatedSince(c)
 	// If the annotations of the workload opt in now, its namespace or --auto-reload-all may have
 	// covered it before.
 	all, covers := f.allSince()
@@ -155,6 +155,21 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 		}
 	}
 	return optedIn, true
+}
+
+// annotatedSince is since when the annotations of the workload provably select a source. An edit that
+// lets them select other sources moves the time of all annotations.
+func (f *Facts) annotatedSince(c *Concern) time.Time {
+	optedIn := f.Workload.OptedInAt
+	_, refers := f.Workload.Reference(c.Source.Key.Local())
+	for _, step := range slices.Backward(f.Seen.Widened) {
+		before := step.Before.Verdict(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll)
+		if step.OptedInAt.IsZero() || !before.Concerned || isByDefault(&Concern{Verdict: before}) {
+			break
+		}
+		optedIn = step.OptedInAt
+	}
+	return optedIn
 }
 
 // allSince is since when workloads are opted in unless they opt out, and whether they are: the

@@ -42,6 +42,19 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	auto := func(f *Facts) {
 		f.Workload.Policy, _ = policy.Parse(map[string]string{"reloader.stakater.com/auto": "true"}, nil, annotations.DefaultNames())
 	}
+	// Its annotations selected a source before they were edited in second 81 to select more.
+	widened := func(before string, second int64) func(*Facts) {
+		return func(f *Facts) {
+			step := Widening{Version: 75}
+			step.Before, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: before}, nil, annotations.DefaultNames())
+			if second != 0 {
+				step.OptedInAt = at(second)
+			}
+			f.Workload.OptedInAt, f.Seen.Policy = at(81), 75
+			f.Seen.Widened = append([]Widening{step}, f.Seen.Widened...)
+			f.Seen.Earlier = &f.Seen.Widened[0].Before
+		}
+	}
 	searches := func(f *Facts) {
 		f.Workload.Policy, _ = policy.Parse(map[string]string{"reloader.stakater.com/search": "true"}, nil, annotations.DefaultNames())
 	}
@@ -57,6 +70,15 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		"the workload asked for it later":                            {edited().with(asked(81)), Record, 0},
 		"nothing tells when it asked for it":                         {edited().with(func(f *Facts) { f.Workload.OptedInAt = time.Time{} }), Record, 0},
 		"it asked in the same second":                                {edited().with(asked(80)), Reload, 0},
+		"it asked before, and for more later":                        {edited().with(widened("cm", 79)), Reload, 0},
+		"it asked later, and for another one before":                 {edited().with(widened("other", 79)), Record, 0},
+		"it asked for more later, nothing tells since when it asked": {edited().with(widened("cm", 0)), Record, 0},
+		"the same, and it was edited after that":                     {web().cm("two", 82).pods(1, 70).with(widened("cm", 0)), Reload, 0},
+		"it asked for more twice":                                    {edited().with(widened("cm,other", 81)).with(widened("cm", 79)), Reload, 0},
+		"it asked later, and for more after that":                    {edited().with(widened("cm", 81)).with(widened("other", 79)), Record, 0},
+		"it asked later, as all do, and for another one before": {edited().with(widened("other", 79)).with(func(f *Facts) {
+			f.AutoReloadAll, f.Coverage.AllSince = true, at(82)
+		}), Record, 0},
 		"the settings covered it later":                              {edited().with(func(f *Facts) { f.Coverage.Since = at(81) }), Record, 0},
 		"its namespace was selected later":                           {edited().with(func(f *Facts) { f.SelectedAt = at(81) }), Record, 0},
 		"its namespace was selected before":                          {edited().with(func(f *Facts) { f.SelectedAt = at(79) }), Reload, 0},

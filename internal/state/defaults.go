@@ -107,7 +107,7 @@ func (s *State) inheritDefaults(known *workloadRecord, version uint64) bool {
 	next.links = linksOf(&next.Workload, s.autoReloadAll, s.keys)
 	s.relink(known, &next)
 	if version != 0 && now.Widens(known.Policy, s.autoReloadAll) {
-		known.seen.Widen(version, known.Policy)
+		known.seen.Widen(version, known.Policy, known.OptedInAt)
 	}
 	if version != 0 && !now.KeyRule().Equal(known.Policy.KeyRule()) {
 		known.seen.Recount(version, known.Policy.KeyRule())

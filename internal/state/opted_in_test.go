@@ -22,7 +22,11 @@ func TestAWorkloadAsksSinceItWasFirstSeenToAsk(t *testing.T) {
 		t.Errorf("it has asked since %s, want %s", f.Workload.OptedInAt, time.Unix(50, 0))
 	}
 	s.PutWorkload(asks(7, 70, "cm,other"), live)
-	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.OptedInAt.Equal(time.Unix(70, 0)) {
+	f, _ := s.Facts(asks(0, 0, "cm").Key)
+	if !f.Workload.OptedInAt.Equal(time.Unix(70, 0)) {
 		t.Errorf("it has asked for more since %s, want %s", f.Workload.OptedInAt, time.Unix(70, 0))
+	}
+	if steps := f.Seen.Widened; len(steps) != 1 || !steps[0].OptedInAt.Equal(time.Unix(50, 0)) {
+		t.Errorf("it asked for more once, and for the rest since %s, got %+v", time.Unix(50, 0), steps)
 	}
 }

@@ -170,7 +170,7 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 	differs := linked || !known.Policy.Equal(w.Policy)
 	rests := w.RolledOut && !known.RolledOut
 	if live && (linked || w.Policy.Widens(known.Policy, s.autoReloadAll)) {
-		known.seen.Widen(version, known.Policy)
+		known.seen.Widen(version, known.Policy, known.OptedInAt)
 	}
 	if !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
 		known.seen.Recount(version, known.Policy.KeyRule())

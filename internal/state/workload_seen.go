@@ -63,7 +63,7 @@ func (w *workloadRecord) recordChanges(known *workloadRecord, version uint64, au
 	}
 	switch {
 	case w.Policy.Widens(known.Policy, autoReloadAll):
-		w.seen.Widen(version, known.Policy)
+		w.seen.Widen(version, known.Policy, known.OptedInAt)
 	case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
 		w.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
 	}
@@ -79,7 +79,7 @@ func (w *workloadRecord) keepPolicy(known *workloadRecord, version uint64, autoR
 	}
 	w.seen.Policy, w.seen.Earlier, w.seen.Widened, w.seen.WidenedBefore = known.seen.Policy, known.seen.Earlier, known.seen.Widened, known.seen.WidenedBefore
 	if w.Policy.Widens(known.Policy, autoReloadAll) {
-		w.seen.Widen(before+1, known.Policy)
+		w.seen.Widen(before+1, known.Policy, known.OptedInAt)
 	}
 }
 

@@ -23,6 +23,24 @@ func drawn() []mutation {
 			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{
+			what: "opted in late: a workload that asks for more asks for nothing before",
+			file: "internal/reload/unseen_edit.go",
+			from: "		optedIn = step.OptedInAt\n", to: "",
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
+		},
+		{
+			what: "opted in late: since when a workload asked for other sources counts for each",
+			file: "internal/reload/unseen_edit.go",
+			from: "step.OptedInAt.IsZero() || !before.Concerned ||", to: "step.OptedInAt.IsZero() ||",
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
+		},
+		{
+			what: "opted in late: since when a workload asked before it asked for more is forgotten",
+			file: "internal/state/workload_seen.go",
+			from: "		w.seen.Widen(version, known.Policy, known.OptedInAt)\n", to: "		w.seen.Widen(version, known.Policy, w.OptedInAt)\n",
+			in: known, tests: "^TestAWorkloadAsksSinceItWasFirstSeenToAsk$",
+		},
+		{
 			what: "opted in late: what was seen to change before a workload asked is acted upon",
 			file: "internal/reload/unseen_edit.go",
 			from: "		return f.Seen.Policy\n	}", to: "		return 0\n	}",

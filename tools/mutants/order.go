@@ -73,7 +73,7 @@ func orders() []mutation {
 		{
 			what: "order: a gap hides since when the annotations select sources",
 			file: "internal/state/workload_seen.go",
-			from: "		w.seen.Widen(before+1, known.Policy)\n", to: "		w.seen.Policy = 0\n",
+			from: "		w.seen.Widen(before+1, known.Policy, known.OptedInAt)\n", to: "		w.seen.Policy = 0\n",
 			in: known, tests: "^TestTheObservedHistoryOfAWorkload$",
 		},
 		{

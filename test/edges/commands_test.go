@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -83,18 +84,19 @@ func (s *shown) Write(text []byte) (int, error) {
 	return s.all.Write(text)
 }
 
-// await returns when a text was printed behind the place that another one was found at, and where.
-func (p *place) await(s *shown, text string, behind int) int {
+// await returns when what matches an expression was printed behind the place that another one was found
+// at, and where that ends.
+func (p *place) await(s *shown, expression string, behind int) int {
 	p.Helper()
-	at := 0
-	p.must(harness.Await(p.ctx, fmt.Sprintf("%q to be printed", text), func(context.Context) error {
+	wanted, at := regexp.MustCompile(expression), 0
+	p.must(harness.Await(p.ctx, fmt.Sprintf("%q to be printed", expression), func(context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		found := strings.Index(s.all.String()[behind:], text)
-		if found < 0 {
+		found := wanted.FindStringIndex(s.all.String()[behind:])
+		if found == nil {
 			return errors.New(s.all.String())
 		}
-		at = behind + found + len(text)
+		at = behind + found[1]
 		return nil
 	}))
 	return at
@@ -114,7 +116,7 @@ func TestStatusThatIsWatched(t *testing.T) {
 	// It shows what a user would miss: that nobody acts, and then that somebody does.
 	p.must(c.Freeze())
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
-	at = p.await(&out, "deployment/web  waiting to settle (1s)", at)
+	at = p.await(&out, `deployment/web  (waiting to settle \(1s\)|out-of-date since)`, at)
 	p.must(c.Thaw())
 	at = p.await(&out, "deployment/web  up-to-date", at)
 	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -153,7 +154,7 @@ func TestStatusNamesTheControllerThatItWaitsFor(t *testing.T) {
 	cmd := p.command("status", "--require-controller", "--wait=15m", "--controller-namespace="+p.ns.Name)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	p.must(cmd.Start())
-	p.await(&said, "Waiting up to 15m0s for "+none, 0)
+	p.await(&said, "Waiting up to 15m0s for "+regexp.QuoteMeta(none), 0)
 	p.start()
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v:\n%s", err, said.all.String())

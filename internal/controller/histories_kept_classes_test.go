@@ -25,7 +25,13 @@ func (s script) replaces(name string) {
 	}
 	obj, _ := s.server.Get("statefulsets", inShop(name))
 	s.pods.Evict(s.pods.Of(obj)[0])
+	s.starts("statefulsets", name)
+}
+
+// starts lets the Pods of a workload start, while the driver acts on no others.
+func (s script) starts(resource, name string) {
 	for range 60 {
+		obj, _ := s.server.Get(resource, inShop(name))
 		s.pods.Step(obj)
 		for _, pod := range s.pods.Of(obj) {
 			s.driver.Step(pod)
@@ -92,12 +98,7 @@ func (s script) losesAnObjectUnseen(later time.Duration) {
 	objects("password")
 	s.elapse(later)
 	s.pods.Evict(s.pods.Of(bank)[0])
-	for range 60 {
-		s.pods.Step(bank)
-		for _, pod := range s.pods.Of(bank) {
-			s.driver.Step(pod)
-		}
-	}
+	s.starts("deployments", "bank")
 	for s.pods.Clean() || s.driver.Clean() {
 		continue
 	}

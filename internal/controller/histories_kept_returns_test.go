@@ -8,17 +8,6 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// starts lets the Pods of a workload start, while the driver acts on no others.
-func (s script) starts(resource, name string) {
-	for range 60 {
-		obj, _ := s.server.Get(resource, inShop(name))
-		s.pods.Step(obj)
-		for _, pod := range s.pods.Of(obj) {
-			s.driver.Step(pod)
-		}
-	}
-}
-
 // keptReturnHistories are those of SecretProviderClasses whose data came back, or seemed to.
 func keptReturnHistories() map[string]keptHistory {
 	return map[string]keptHistory{

@@ -201,7 +201,7 @@ func (f *Facts) beforeUs(c *Concern) bool {
 // all others, if it was never reloaded.
 func (f *Facts) beforeCover(c *Concern, base base) bool {
 	since, _ := f.allSince()
-	beforeAll := isByDefault(c) && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
+	beforeAll := isByDefault(c.Verdict) && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
 	return base.ledger.Counter == 0 && (beforeAll || f.beforeAdoption(c))
 }
 

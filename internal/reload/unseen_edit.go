@@ -135,7 +135,7 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 	// If the annotations of the workload opt in now, its namespace or --auto-reload-all may have
 	// covered it before.
 	all, covers := f.allSince()
-	if covers && !all.IsZero() && len(c.Uses) > 0 && (optedIn.IsZero() || all.Before(optedIn)) || isByDefault(c) {
+	if covers && !all.IsZero() && len(c.Uses) > 0 && (optedIn.IsZero() || all.Before(optedIn)) || isByDefault(c.Verdict) {
 		optedIn = all
 	}
 	if optedIn.IsZero() {
@@ -164,7 +164,7 @@ func (f *Facts) annotatedSince(c *Concern) time.Time {
 	_, refers := f.Workload.Reference(c.Source.Key.Local())
 	for _, step := range slices.Backward(f.Seen.Widened) {
 		before := step.Before.Verdict(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll)
-		if step.OptedInAt.IsZero() || !before.Concerned || isByDefault(&Concern{Verdict: before}) {
+		if step.OptedInAt.IsZero() || !before.Concerned || isByDefault(before) {
 			break
 		}
 		optedIn = step.OptedInAt
@@ -186,8 +186,8 @@ func (f *Facts) allSince() (since time.Time, covers bool) {
 
 // isByDefault reports whether a source concerns the workload only because the workload does not opt
 // out.
-func isByDefault(c *Concern) bool {
-	return c.Verdict.Rule == policy.RuleAutoAll || c.Verdict.Rule == policy.RuleAutoNamespace
+func isByDefault(verdict policy.Verdict) bool {
+	return verdict.Rule == policy.RuleAutoAll || verdict.Rule == policy.RuleAutoNamespace
 }
 
 // optedInBefore reports whether the workload was opted in for a source before that was created. If

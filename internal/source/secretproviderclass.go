@@ -187,7 +187,7 @@ func (c *Class) start(m *classMember) (turned []string) {
 				turned = append(turned, id)
 			}
 		case last < 0, !started && (at < 0 || all.present().isBefore(r)):
-			at = all.begin(turn{version: version, written: r.Written, in: m.beganIn, report: r.writtenIn(), rotated: !started})
+			at = all.begin(turn{version: version, turnWrite: r.write(m.beganIn), rotated: !started})
 			turned = append(turned, id)
 		case at < 0:
 			at = last // some stores give each Pod another version
@@ -221,7 +221,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 		case m.started && m.began.After(all.added().Add(StartLag)):
 			m.at[id], m.without[id] = all.last(), true
 		case !m.started && all.present().isBefore(&m.ClassReport):
-			m.at[id] = all.begin(turn{written: m.Written, in: m.beganIn, report: m.writtenIn(), rotated: true})
+			m.at[id] = all.begin(turn{turnWrite: m.write(m.beganIn), rotated: true})
 			turned = append(turned, id)
 		default:
 			m.at[id] = all.latest("")
@@ -256,7 +256,7 @@ func (c *Class) rewrite(m *classMember, r ClassReport, in uint64) (turned []stri
 			all.rotate(&r, in)
 			turned = append(turned, id)
 		default:
-			next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn(), rotated: true})
+			next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true})
 			turned = append(turned, id)
 		}
 		m.at[id], m.started = next, false

@@ -53,6 +53,11 @@ func (r *ClassReport) writtenIn() uint64 {
 	return r.Version
 }
 
+// write is the write of the reported versions, which a watch has shown in a resource version.
+func (r *ClassReport) write(in uint64) turnWrite {
+	return turnWrite{written: r.Written, in: in, report: r.writtenIn()}
+}
+
 // sortByWrite sorts reports by when their versions were written. The clocks of several API servers
 // differ by seconds, so the resource versions decide. A report that was touched is at its time, and
 // no later report is before that. Some writes leave no trace, such as the removal of a label: they

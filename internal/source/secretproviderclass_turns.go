@@ -9,15 +9,21 @@ import (
 // object.
 type turn struct {
 	version string
-	// known is when a Pod was first reported with the version, and written when a running Pod was
-	// first given it.
-	known, written time.Time
-	// in is the resource version of that write, 0 if no watch has shown it.
-	in uint64
-	// report is the resource version of the report with that write, 0 if it is that of another write.
-	report uint64
+	// known is when a Pod was first reported with the version.
+	known time.Time
+	// turnWrite is that with which a running Pod was first given it.
+	turnWrite
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
+}
+
+// turnWrite is the write of a report.
+type turnWrite struct {
+	written time.Time
+	// in is its resource version, 0 if no watch has shown it.
+	in uint64
+	// report is the resource version of the report, 0 if it is that of another write.
+	report uint64
 }
 
 // turns are the versions of one object in the order in which Pods were given them. Numbers count
@@ -56,7 +62,7 @@ func (t *turns) rotate(r *ClassReport, in uint64) bool {
 	if present.rotated {
 		return false
 	}
-	present.rotated, present.written, present.in, present.report = true, r.Written, in, r.writtenIn()
+	present.rotated, present.turnWrite = true, r.write(in)
 	return true
 }
 

@@ -91,14 +91,20 @@ func follow(stderr io.Reader, title string, todo int, began time.Time, progress 
 // sources.
 func (b *builder) stale(ctx context.Context, p part) (int, error) {
 	args := append([]string{"list", "-deps", "-f", "{{if .Stale}}x{{end}}"}, p.packages...)
+	out, err := b.goSays(ctx, p, args...)
+	return bytes.Count(out, []byte("x")), err
+}
+
+// goSays is what the go command prints.
+func (b *builder) goSays(ctx context.Context, p part, args ...string) ([]byte, error) {
 	cmd := b.goCommand(ctx, p, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, goFault(err, stderr.String())
+		return nil, goFault(err, stderr.String())
 	}
-	return bytes.Count(out, []byte("x")), nil
+	return out, nil
 }
 
 func (b *builder) goCommand(ctx context.Context, p part, args ...string) *exec.Cmd {

@@ -16,15 +16,12 @@ type mend struct{ file, old, new string }
 // mended copies the module of a part into a folder, mends the copy, and returns the flags with which it
 // is built instead of the one in Go's cache, whose files cannot be overlaid.
 func (b *builder) mended(ctx context.Context, p part, folder string) ([]string, error) {
-	cmd := b.goCommand(ctx, p, "list", "-m", "-f", "{{.Dir}}", p.module)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	original, err := b.goSays(ctx, p, "list", "-m", "-f", "{{.Dir}}", p.module)
 	if err != nil {
-		return nil, goFault(err, stderr.String())
+		return nil, err
 	}
 	module := filepath.Join(folder, "module")
-	if err := os.CopyFS(module, os.DirFS(strings.TrimSpace(string(out)))); err != nil {
+	if err := os.CopyFS(module, os.DirFS(strings.TrimSpace(string(original)))); err != nil {
 		return nil, err
 	}
 	for _, m := range p.mends {

@@ -27,7 +27,7 @@ func classes() []mutation {
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
 			file: turns,
-			from: "next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn(), rotated: true})", to: "next = all.begin(turn{version: version, written: r.Written, in: in, report: r.writtenIn()})",
+			from: "next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true})", to: "next = all.begin(turn{version: version, turnWrite: r.write(in)})",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{

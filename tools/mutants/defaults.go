@@ -19,7 +19,7 @@ func defaults() []mutation {
 		{
 			what: "defaults: an annotation for one kind of source counts as opting in for all",
 			file: evidence,
-			from: "c.Verdict.Rule == policy.RuleAutoAll || c.Verdict.Rule == policy.RuleAutoNamespace", to: "c.Verdict.Rule == policy.RuleAutoAll",
+			from: "verdict.Rule == policy.RuleAutoAll || verdict.Rule == policy.RuleAutoNamespace", to: "verdict.Rule == policy.RuleAutoAll",
 			in: core, tests: "^TestAnEditThatNobodySaw",
 		},
 		{

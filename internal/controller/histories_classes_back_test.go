@@ -73,6 +73,18 @@ func (o *oracle) skippedBack(class string, r rotation) bool {
 	return skipped
 }
 
+// seemedLateIn returns the version of the rotation before another one if that one skipped a version: the
+// Pod counts as late with the same data from before, and the data of the class as that of the rotation
+// before. It is never otherwise.
+func (o *oracle) seemedLateIn(class string, r rotation) uint64 {
+	all := o.classes.rotations[class]
+	at := slices.IndexFunc(all, func(of rotation) bool { return of.version == r.version })
+	if at < 1 || !o.skippedBack(class, r) {
+		return never
+	}
+	return all[at-1].version
+}
+
 // wentBack reports whether an object returned, with a turn, to its version before another turn.
 func (o *oracle) wentBack(name string, last int) bool {
 	for _, id := range classObjects() {

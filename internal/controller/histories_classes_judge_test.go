@@ -250,7 +250,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
 	adopted := c.adopted > 0 && c.adopted <= last.version
-	brought := min(last.version, o.seemedBackIn(name, last))
+	brought := min(last.version, o.seemedBackIn(name, last), o.seemedLateIn(name, last))
 	if !mounts(pod, name) {
 		brought = min(brought, o.broughtIn(name).version) // a later turn may have no other data for it
 	}

@@ -65,6 +65,11 @@ WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build 
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
+# Tests on a control plane start the controller that is built here once, for all packages. Before a pull request it is the one
+# that users get: each process with the race detector takes almost three times as much. All else does have it.
+STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll-race
+test: STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll$(with-race)
+with-race = $(if $(all)$(RACE),-race)
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(SIDE_BY_SIDE)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
 # This is a further one: what is kept or drawn, by name.
@@ -99,10 +104,13 @@ cluster-down: linux preflight ## End it, and a demo that was kept
 	@bin/throwaway down
 
 ##@ Build
-.PHONY: build image release-dry-run generate dashboard-picture ui-pictures
+.PHONY: build build-race image release-dry-run generate dashboard-picture ui-pictures
 
 build: preflight ## The binary, in bin/
 	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
+
+build-race: cgo
+	@$(GO_SH) build -race -ldflags '$(LDFLAGS)' -o bin/reroll-race ./cmd/reroll
 
 image: preflight ## One tar for docker load, kind load image-archive and ctr images import (ARCH=arm64)
 	@# Measured on two cores: GOCACHE=$$(mktemp -d) make image takes 291 s of processor time, and again 4 s.
@@ -161,12 +169,12 @@ check: build cgo lint suite ## Before each commit: build, lint, and all tests of
 	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
 	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) $(call histories,Histories,$(raced))
 
-test: linux build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
+test: linux build$(with-race) build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
 	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
 	@# histories: each takes 8 s of processor time.
-	HELM=$(CURDIR)/bin/helm REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
+	HELM=$(CURDIR)/bin/helm $(STARTED) REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
 		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES))
 
 LINTED =
@@ -205,26 +213,26 @@ lag: linux preflight ## Start N Pods on real nodes at random moments after edits
 test-release: preflight bin/helm ## Two clones make the same release, one of them without anything from before
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
+test-edges: linux build build-race suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
-	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) $(RACE) -count=1 -timeout 30m $(APART)
+	HELM=$(CURDIR)/bin/helm $(STARTED) KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) $(RACE) -count=1 -timeout 30m $(APART)
 
-test-tools: linux cgo suite ## What Reroll is tried with: the throwaway cluster, the harness, the words of scenarios, the API in memory beside a real one, the Makefile (minutes)
+test-tools: linux build-race suite ## What Reroll is tried with: the throwaway cluster, the harness, the words of scenarios, the API in memory beside a real one, the Makefile (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
-	$(TEST) -count=1 -timeout 20m $(call parts,$(TOOLS),1) -- -p 1 -run '^($(OF_WORDS))$$' ./test/scenarios
+	$(STARTED) $(TEST) -count=1 -timeout 20m $(call parts,$(TOOLS),1) -- -p 1 -run '^($(OF_WORDS))$$' ./test/scenarios
 
-test-oldest: linux build cgo suite ## The scenarios on the oldest Kubernetes that Reroll supports
+test-oldest: linux build-race suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
-	THROWAWAY_KUBERNETES=$(OLDEST) $(TEST) $(RACE) -count=1 -timeout 1h ./test/scenarios
+	THROWAWAY_KUBERNETES=$(OLDEST) $(STARTED) $(TEST) $(RACE) -count=1 -timeout 1h ./test/scenarios
 
-test-gitops: linux build cgo suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
+test-gitops: linux build-race suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
-	$(TEST) $(RACE) -count=1 -timeout 40m ./test/gitops/...
+	$(STARTED) $(TEST) $(RACE) -count=1 -timeout 40m ./test/gitops/...
 
-histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
+histories: build-race ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
-	REROLL_REAL_HISTORIES=$(N) GOGC=400 $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
+	$(STARTED) REROLL_REAL_HISTORIES=$(N) GOGC=400 $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
 
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants

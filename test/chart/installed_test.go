@@ -67,7 +67,7 @@ func follow(t *testing.T) *tutorial {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
 	folder := t.TempDir()
-	s := stage.OfTest(t, func() (string, error) { return harness.Build(ctx, folder, true) })
+	s := stage.OfTest(t, func() (string, error) { return harness.ForTests(ctx, folder) })
 	u := &tutorial{T: t, ctx: ctx}
 	u.must(s.Cluster.StartArgoRollouts(ctx, os.Stderr))
 	u.must(s.Harness.AwaitKind(ctx, "rollouts"))

@@ -102,7 +102,7 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := harness.Build(t.Context(), t.TempDir(), true)
+	binary, err := harness.ForTests(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

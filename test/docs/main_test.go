@@ -91,7 +91,7 @@ func TestEveryBlockIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	on := &stage.Pool{Binary: sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })}
+	on := &stage.Pool{Binary: sync.OnceValues(func() (string, error) { return harness.ForTests(t.Context(), folder) })}
 	t.Cleanup(func() {
 		if err := on.Stop(); err != nil {
 			t.Error(err)

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -16,6 +17,15 @@ import (
 // RaceDetector is the variable for a program that was built with the race detector: it ends at the
 // first race, and does not sleep for the usual second before each exit.
 const RaceDetector = "GORACE=halt_on_error=1 atexit_sleep_ms=0"
+
+// ForTests returns the path of the controller that tests start. A run of many packages builds it once,
+// and names it with REROLL_BINARY. Without that, it is built into a folder, and reports data races.
+func ForTests(ctx context.Context, folder string) (string, error) {
+	if built := os.Getenv("REROLL_BINARY"); built != "" {
+		return built, nil
+	}
+	return Build(ctx, folder, true)
+}
 
 // Build builds the controller into a folder and returns its path. With race it reports data races
 // (see RaceDetector).

@@ -94,7 +94,7 @@ func run(m *testing.M, name string, parallel int, start start, use func(*Stage))
 		return fail(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	binary := sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) })
+	binary := sync.OnceValues(func() (string, error) { return harness.ForTests(ctx, folder) })
 	go func() { _, _ = binary() }() // while the cluster starts
 	c, err := start(ctx, cluster.Options{Progress: os.Stderr})
 	if err != nil {

@@ -65,11 +65,11 @@ WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build 
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
-# Tests on a control plane start the controller that is built here once, for all packages. Before a pull request it is the one
-# that users get: each process with the race detector takes almost three times as much. All else does have it.
-STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll-race
-test: STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll$(with-race)
+# Tests on a control plane start the controller that is built here once, for all packages. It is the one that users get: each
+# process with the race detector takes almost three times as much. CI has that one in scenarios and in histories.
+STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll$(with-race)
 with-race = $(if $(all)$(RACE),-race)
+histories: with-race = -race
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(SIDE_BY_SIDE)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
 # This is a further one: what is kept or drawn, by name.
@@ -169,6 +169,7 @@ check: build cgo lint suite ## Before each commit: build, lint, and all tests of
 	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
 	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) $(call histories,Histories,$(raced))
 
+test: LINTED = $(if $(all),,changed)
 test: linux build$(with-race) build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
@@ -213,20 +214,20 @@ lag: linux preflight ## Start N Pods on real nodes at random moments after edits
 test-release: preflight bin/helm ## Two clones make the same release, one of them without anything from before
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build build-race suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
+test-edges: linux build$(with-race) build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm $(STARTED) KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) $(RACE) -count=1 -timeout 30m $(APART)
 
-test-tools: linux build-race suite ## What Reroll is tried with: the throwaway cluster, the harness, the words of scenarios, the API in memory beside a real one, the Makefile (minutes)
+test-tools: linux build$(with-race) cgo suite ## What Reroll is tried with: the throwaway cluster, the harness, the words of scenarios, the API in memory beside a real one, the Makefile (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	$(STARTED) $(TEST) -count=1 -timeout 20m $(call parts,$(TOOLS),1) -- -p 1 -run '^($(OF_WORDS))$$' ./test/scenarios
 
-test-oldest: linux build-race suite ## The scenarios on the oldest Kubernetes that Reroll supports
+test-oldest: linux build$(with-race) suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
 	THROWAWAY_KUBERNETES=$(OLDEST) $(STARTED) $(TEST) $(RACE) -count=1 -timeout 1h ./test/scenarios
 
-test-gitops: linux build-race suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
+test-gitops: linux build$(with-race) suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
 	$(STARTED) $(TEST) $(RACE) -count=1 -timeout 40m ./test/gitops/...
 
@@ -239,7 +240,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 
 nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.
-	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-tools RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-edges RACE=-race" "test-tools RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:

@@ -13,9 +13,9 @@ import (
 // each of them, and then their questions delay what they wait for.
 func untilNextLook(cost time.Duration) time.Duration {
 	const (
-		soonest = 50 * time.Millisecond
+		soonest = 100 * time.Millisecond
 		latest  = time.Second
-		share   = 10 // of the time, looks take at most one part in so many
+		share   = 25 // of the time, looks take at most one part in so many
 	)
 	return min(max(soonest, share*cost), latest)
 }

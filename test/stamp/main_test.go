@@ -41,7 +41,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	reroll = sync.OnceValues(func() (string, error) { return harness.Build(context.Background(), dir, false) })
+	reroll = sync.OnceValues(func() (string, error) { return harness.ForTests(context.Background(), dir) })
 	return m.Run()
 }
 

@@ -250,6 +250,8 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	case seen != 0 && f.Seen.Template > seen && !f.Seen.TemplateReverted:
 		t.gone = append(t.gone, key)
 		t.noted = true // another client has rolled the workload since
+	case f.adoptedAfter(key, seen):
+		t.noted = true // the workload selected nothing then, and the deletion arrived after its first ledger
 	default:
 		t.gone = append(t.gone, key)
 		t.changes = append(t.changes, Concern{Source: source.Source{Key: src}, Verdict: verdict, Deleted: true, Uses: reference.Uses})

@@ -145,15 +145,19 @@ func TestASourceThatIsDeleted(t *testing.T) {
 		"it was noted, and another source changed": {web().with(onDelete).ledger(armed).ledgerOf(func(l *ledger.Ledger) {
 			l.Gone, l.Entries[source.LocalKey{Kind: source.Secret, Name: "sec"}] = map[source.LocalKey]struct{}{cmKey: {}}, digestOf("old")
 		}).source(source.Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, after{}},
-		"nobody asks for it":                {web().ledger(nil), Nothing, after{}},
-		"nobody asks for it any more":       {web().ledger(armed), Record, after{true, false}},
-		"it is there":                       {web().with(onDelete).cm("one", 60).ledger(armed), Nothing, after{}},
-		"it is there, and the flag is new":  {web().with(onDelete).cm("one", 60).ledger(nil), Record, after{true, false}},
-		"it is there again, as it was":      {web().with(onDelete).cmSeen("one", 130).ledger(armed), Nothing, after{}},
-		"somebody else has rolled it since": {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template = 131 }), Record, after{}},
-		"the template came back since":      {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload, after{}},
-		"its kind is not read":              {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unread = []source.Kind{source.ConfigMap} }), Nothing, after{}},
-		"it is not selected":                {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unselected = []source.LocalKey{cmKey} }), Nothing, after{}},
+		"nobody asks for it":                     {web().ledger(nil), Nothing, after{}},
+		"nobody asks for it any more":            {web().ledger(armed), Record, after{true, false}},
+		"it is there":                            {web().with(onDelete).cm("one", 60).ledger(armed), Nothing, after{}},
+		"it is there, and the flag is new":       {web().with(onDelete).cm("one", 60).ledger(nil), Record, after{true, false}},
+		"it is there again, as it was":           {web().with(onDelete).cmSeen("one", 130).ledger(armed), Nothing, after{}},
+		"somebody else has rolled it since":      {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template = 131 }), Record, after{}},
+		"the template came back since":           {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 131, true }), Reload, after{}},
+		"before the workload asked for anything": {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Adopted = 131 }), Record, after{true, true}},
+		"before that, and it was rolled since":   {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Adopted, f.Seen.Template = 140, 131 }), Record, after{}},
+		"after the workload asked for something": {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Adopted = 129 }), Reload, after{}},
+		"before the workload asked for it":       {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.AdoptedSources = map[source.LocalKey]uint64{cmKey: 131} }), Record, after{true, true}},
+		"its kind is not read":                   {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unread = []source.Kind{source.ConfigMap} }), Nothing, after{}},
+		"it is not selected":                     {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unselected = []source.LocalKey{cmKey} }), Nothing, after{}},
 		"it was not selected when it was deleted": {web().with(onDelete).ledger(armed).with(func(f *Facts) {
 			f.Gone = map[source.LocalKey]Departure{cmKey: {Version: 130, Source: source.Source{Key: cmKey.In("shop"), Annotations: source.Annotations{Unselected: true}}}}
 		}), Record, after{true, true}},

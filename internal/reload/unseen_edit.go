@@ -124,8 +124,12 @@ func (f *Facts) AdoptsSources() map[source.LocalKey]uint64 {
 // beforeAdoption reports whether data last changed before the annotations of the workload selected
 // the source, which no ledger had then.
 func (f *Facts) beforeAdoption(c *Concern) bool {
-	latest := c.Seen.latest()
-	return latest != 0 && latest < max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])
+	return f.adoptedAfter(c.Source.Key.Local(), c.Seen.latest())
+}
+
+// adoptedAfter reports the same of a version, which is 0 if it is unknown.
+func (f *Facts) adoptedAfter(key source.LocalKey, version uint64) bool {
+	return version != 0 && version < max(f.Seen.Adopted, f.Seen.AdoptedSources[key])
 }
 
 // optedInSince returns the earliest time at which the workload was provably opted in for a source,

@@ -199,7 +199,7 @@ func drawn() []mutation {
 		{
 			what: "all ways to ask: what changed before a workload asked for it, and arrived later, is acted upon",
 			file: "internal/reload/unseen_edit.go",
-			from: "max(f.Seen.Adopted, f.Seen.AdoptedSources[c.Source.Key.Local()])", to: "f.Seen.Adopted",
+			from: "max(f.Seen.Adopted, f.Seen.AdoptedSources[key])", to: "f.Seen.Adopted",
 			in: core, tests: "^TestDecide$",
 		},
 		{

@@ -35,6 +35,12 @@ func missing() []mutation {
 			in: core, tests: "^TestASourceThatIsDeletedBeforeALedgerHasIt$",
 		},
 		{
+			what: "deleted: before the workload selected anything, a deletion is a change",
+			file: "internal/reload/presence.go",
+			from: "case f.adoptedAfter(key, seen):", to: "case false:",
+			in: core, tests: "^TestASourceThatIsDeleted$",
+		},
+		{
 			what: "missing: a deleted source counts as a typo",
 			file: predicate,
 			from: "m.Deleted, m.Reloads = was, ", to: "m.Deleted, m.Reloads = was && inLedger && false, ",

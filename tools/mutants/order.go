@@ -91,7 +91,7 @@ func orders() []mutation {
 		{
 			what: "order: data of a snapshot may be later than the snapshot",
 			file: "internal/reload/unseen_edit.go",
-			from: "	latest := c.Seen.latest()\n", to: "	latest := c.Seen.Content\n",
+			from: "c.Source.Key.Local(), c.Seen.latest())", to: "c.Source.Key.Local(), c.Seen.Content)",
 			in: core, tests: before,
 		},
 		{

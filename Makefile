@@ -245,7 +245,7 @@ nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory
 
 fresh-histories:
 	REROLL_WINDOWS=600 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
-	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -run Histories ./internal/controller
+	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -v -run Histories ./internal/controller
 	$(GO) test -count=100 -timeout 0 -run WhateverComesWavesHold ./internal/gate
 
 ##@ Measure

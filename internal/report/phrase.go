@@ -69,11 +69,16 @@ func (p phrase) cutTo(room int) phrase {
 }
 
 // isPlainName reports whether a text has only letters, digits, dashes and dots, like the names of
-// most Kubernetes objects.
+// most Kubernetes objects, and cannot be the name of a host. Some chats make a link of that.
 func isPlainName(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.'
-	})
+	isLetter := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }
+	isDigit := func(r rune) bool { return r >= '0' && r <= '9' }
+	if strings.ContainsFunc(text, func(r rune) bool { return !isLetter(r) && !isDigit(r) && r != '-' && r != '.' }) {
+		return false
+	}
+	host := strings.TrimRight(text, ".")
+	dot := strings.LastIndexByte(host, '.')
+	return dot < 0 || !isLetter(rune(host[dot+1])) // each top-level domain begins with a letter
 }
 
 // OneLine removes line breaks and characters that control a terminal or reorder text. Otherwise a

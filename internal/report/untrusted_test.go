@@ -36,7 +36,10 @@ func hostileAlert(t *testing.T, sink string) string {
 	class := reloadFor("<!channel>", "greeting")
 	class.Changes[1].Source.Key.Name = "<!channel>"
 	s.Reloaded(web(), class, time.Millisecond)
-	s.run().told(5)
+	host := reloadFor("www.evil.example", "greeting")
+	host.Changes[1].Source.Key.Name = "evil.example."
+	s.Reloaded(web(), host, time.Millisecond)
+	s.run().told(6)
 	var all []string
 	for _, letter := range s.far.got() {
 		if letter.contentType != "application/json" {
@@ -96,7 +99,7 @@ func TestGoogleChatShowsTextsOfTenantsAsTheyAre(t *testing.T) {
 
 func TestTeamsShowsTextsOfTenantsAsTheyAre(t *testing.T) {
 	text := strings.ReplaceAll(hostileAlert(t, "teams"), buildinfo.Doc(""), "") // our own addresses are links
-	if strings.ContainsAny(text, "<>[]!_~`") || strings.Contains(text, "://") || regexp.MustCompile(`&[^#]`).MatchString(text) {
+	if strings.ContainsAny(text, "<>[]!_~`") || strings.Contains(text, "://") || strings.Contains(text, "evil.example") || regexp.MustCompile(`&[^#]`).MatchString(text) {
 		t.Errorf("there is a mention, a link or an image in %s", text)
 	}
 	if !strings.Contains(text, "a &#38; &#60;&#33;channel&#62;") {

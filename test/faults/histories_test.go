@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -28,12 +29,13 @@ const (
 	single  = "single"
 )
 
-// TestHistories draws histories at random. REROLL_REAL_HISTORIES=n draws n of them; REROLL_SEED=n
-// draws that one alone and prints it. A seed fixes what users and faults do, and not how quickly
+// TestHistories draws histories at random, and prints from which seed on. REROLL_REAL_HISTORIES=n draws
+// n of them, REROLL_BASE=n begins with that seed, and REROLL_SEED=n draws that one alone and prints it.
+// A seed fixes what users and faults do, and not how quickly
 // the cluster follows.
 func TestHistories(t *testing.T) {
 	began := time.Now()
-	first, count, alone := uint64(0), number(t, "REROLL_REAL_HISTORIES", drawn), false
+	first, count, alone := number(t, "REROLL_BASE", rand.Uint64N(1<<40)), number(t, "REROLL_REAL_HISTORIES", drawn), false
 	if _, alone = os.LookupEnv("REROLL_SEED"); alone {
 		first, count = number(t, "REROLL_SEED", 0), 1
 	}
@@ -58,7 +60,7 @@ func TestHistories(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("%s  in %s\n", tally.table(count), time.Since(began).Round(time.Second))
+	fmt.Printf("%s  from REROLL_BASE=%d in %s\n", tally.table(count), first, time.Since(began).Round(time.Second))
 	for _, name := range slices.Concat(faultNames(), killNames()) {
 		if count >= drawn && tally.counts[name] == 0 {
 			t.Errorf("%q never struck in %d histories, which proves nothing about it", name, count)

@@ -66,6 +66,12 @@ func notifications() []mutation {
 	const shell, once = "internal/controller/notify_mode.go", "^TestEachChangeIsNotifiedOnce"
 	return []mutation{
 		{
+			what: "alerts: a chat makes a link of a name of a tenant",
+			file: "internal/report/phrase.go",
+			from: "return dot < 0 || !isLetter(rune(host[dot+1]))", to: "return dot < 0 || host != text",
+			in: "./internal/report", tests: "ShowsTextsOfTenantsAsTheyAre$",
+		},
+		{
 			what: "notify: each reconciliation is an event",
 			file: shell,
 			from: "owed = r.owes == note", to: "owed = true",

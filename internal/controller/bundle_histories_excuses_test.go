@@ -25,7 +25,7 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 		for src, has := range content {
 			if present, exists := now[src]; exists && has != present && !w.owed[src] {
 				w.pardoned[pardon{pod.UID, src}] = present
-				h.counts["pardoned"]++
+				h.excused(lacksPardoned)
 			}
 		}
 	}
@@ -36,15 +36,40 @@ func (h *bundleHistory) pardon(w *trusting, now certificatesOf) {
 // had not reloaded for it, because the settle period was not over, or the API server had rejected each
 // reload: the watch of workloads lagged behind a rollout. Or the API server rejected those for the second
 // change. Nothing shows the next controller, or snapshot, that Pods started in between.
-const backUnseen = "excused: back, unseen"
+const backUnseen excuse = "back, unseen"
 
 // lastUnseen is for a source that returns with the certificates in the ledger, and whose last ones no
 // controller has seen: users wrote and deleted them in a gap. Nothing shows that Pods started in between.
-const lastUnseen = "excused: last ones unseen"
+const lastUnseen excuse = "last ones unseen"
 
 // templateMayBeBack is for a new template that may have Pods from before the latest change of what it
 // projects, as far as the controller knows.
-const templateMayBeBack = "excused: template may be back"
+const templateMayBeBack excuse = "template may be back"
+
+const (
+	// notInLedger: a source that no ledger has was deleted, or changed in a gap.
+	notInLedger excuse = "not adopted"
+	// backInGap: certificates changed in a gap, and are those of before.
+	backInGap excuse = "back"
+	// lacksPardoned: a Pod lacks at rest what an excuse explains. The ledger has it from then on.
+	lacksPardoned excuse = "pardoned"
+	// stillWaits: Pods wait for a source at rest, so nothing is judged.
+	stillWaits excuse = "waited"
+)
+
+// bundleBounds limit the uses of each excuse in a thousand histories of bundles.
+func bundleBounds() map[excuse]float64 {
+	return map[excuse]float64{
+		inDoubt:           440,
+		notInLedger:       3120,
+		backInGap:         1455,
+		lacksPardoned:     1475,
+		stillWaits:        7230,
+		backUnseen:        4,
+		lastUnseen:        1,
+		templateMayBeBack: 0.1,
+	}
+}
 
 // concern records a change for a workload. A change of a source that its ledger does not have, and
 // one to certificates that were there before, leave no trace if the controller does not see them.
@@ -64,11 +89,11 @@ func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, ex
 	w.edited = h.server.Version()
 	switch {
 	case (!exists || h.inGap() || h.unseen[src]) && !adopted: // the deletion of a source that no ledger has is no change
-		h.counts["excused: not adopted"]++
+		h.excused(notInLedger)
 	case !h.gaps && !existed && h.unseen[src] && w.ledger[src] == h.present()[src] && h.differs(w, src, w.ledger[src]):
-		h.counts[lastUnseen]++
+		h.excused(lastUnseen)
 	case h.gaps && back:
-		h.counts["excused: back"]++
+		h.excused(backInGap)
 	default:
 		w.owed[src] = true
 	}
@@ -226,7 +251,7 @@ func (h *bundleHistory) excuseBack(ends bool) {
 			missed = missed || ends && w.rejected >= h.editedIn[src]
 			back := known && exists && recorded == present && missed && h.differs(w, src, present)
 			if back {
-				h.counts[backUnseen]++
+				h.excused(backUnseen)
 			}
 			return back
 		})

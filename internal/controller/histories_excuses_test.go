@@ -1,12 +1,6 @@
 package controller
 
-import (
-	"fmt"
-	"math"
-	"strings"
-	"testing"
-	"time"
-)
+import "time"
 
 // excuse is a reason why the oracle accepts something that its rules forbid. Each use is counted,
 // and more uses than its bound are a failure: a rule with an excuse that always applies proves
@@ -114,6 +108,9 @@ const (
 	// optedInByStart: a source lost its label, and a controller that opts in all workloads started
 	// before another one had acted on that. The workload references the source, so nothing is lost.
 	optedInByStart excuse = "label lost, opted in by a start"
+	// allSeenInParts: a controller that opts in all workloads started, and the change came before it had
+	// seen everything.
+	allSeenInParts excuse = "before a start that opts all in had seen all"
 )
 
 // Reasons for a Pod with other data than the current one.
@@ -193,129 +190,6 @@ const (
 	// could have stayed.
 	statusBehind excuse = "status behind the pods"
 )
-
-// bounds limit the uses of each excuse in a thousand histories: the number that was measured in
-// 20,000 histories, and half as much again.
-func bounds() []struct {
-	excuse excuse
-	most   float64
-} {
-	return []struct {
-		excuse excuse
-		most   float64
-	}{
-		{unreadable, 2},
-		{madeAgain, 10},
-		{ledgerGone, 67},
-		{rolloutUndone, 84},
-		{templateReturned, 188},
-		{changedInLapse, 139},
-		{sentBefore, 47},
-		{saysNoMore, 1},
-		{cameBackUnseen, 11},
-		{showsNoTime, 161},
-		{podsOlder, 117},
-		{podsNotFound, 4},
-		{optedInUnseen, 51},
-		{labelShownLate, 1},
-		{optedInByStart, 0.1},
-		{keysUnseen, 4},
-		{keysOfGone, 1},
-		{installedThen, 365},
-		{allThen, 2},
-		{clocksApart, 3},
-		{inOneWrite, 6},
-		{seemsEdited, 7},
-		{podWaits, 6403},
-		{sourceGone, 942},
-		{startedWithout, 54},
-		{beforeInstalled, 6586},
-		{beforeCover, 1020},
-		{nothingToTry, 36},
-		{backBeforeSeen, 137},
-		{deletedUnseen, 40},
-		{overwrittenUnseen, 45},
-		{keyLostUnseen, 51},
-		{notAdopted, 88},
-		{notProven, 235},
-		{shownBefore, 4},
-		{labeledUnseen, 1},
-		{deletedUnasked, 11},
-		{broughtAlready, 1},
-		{leftEarly, 3},
-	}
-}
-
-// excuses lists all excuses.
-func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, neverRan, statusBehind, notReported, onlyNamed, reportedBack, givenInParts, overEarlier, shownAgain, startedBack, writtenLate, mayBeAdded, rotationGone}
-	for _, b := range bounds() {
-		all = append(all, b.excuse)
-	}
-	return all
-}
-
-// excused counts the use of an excuse, and returns true.
-func (o *oracle) excused(e excuse) bool {
-	o.h.count("excuse: " + string(e))
-	o.h.say("excused: %s", e)
-	return true
-}
-
-// squaresOf is the name under which the squares of a count are added up.
-func squaresOf(name string) string { return "squares of " + name }
-
-// addCounts adds what one history counted, and the squares of its uses of excuses.
-func addCounts(all, of map[string]int) {
-	for name, n := range of {
-		if all[name] += n; strings.HasPrefix(name, "excuse") {
-			all[squaresOf(name)] += n * n
-		}
-	}
-}
-
-// mostOf returns how often this many histories may use an excuse. One history may use it dozens of times,
-// and most do not use it: its uses come in clumps, and the squares among the counts show their size.
-func mostOf(perThousand float64, histories uint64, counts map[string]int, name string) int {
-	used := float64(counts[name])
-	if perThousand == 0 || used == 0 {
-		return 0
-	}
-	expected, clump := perThousand*float64(histories)/1000, float64(counts[squaresOf(name)])/used
-	return int(math.Ceil(expected + 5*math.Sqrt(expected*clump) + 5*clump))
-}
-
-// checkExcuses fails if an excuse was used too often.
-func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
-	t.Helper()
-	for _, b := range bounds() {
-		name := "excuse: " + string(b.excuse)
-		if used, most := counts[name], mostOf(b.most, histories, counts, name); used > most {
-			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, b.excuse, most, histories)
-		}
-	}
-}
-
-// excuseLine formats the used excuses with their bounds.
-func excuseLine(histories uint64, counts map[string]int, bounds map[excuse]float64) string {
-	var cells []string
-	for _, e := range excuses() {
-		name := "excuse: " + string(e)
-		if used := counts[name]; used > 0 {
-			cells = append(cells, fmt.Sprintf("%s %d (of %d)", e, used, mostOf(bounds[e], histories, counts, name)))
-		}
-	}
-	return strings.Join(cells, ", ")
-}
-
-// boundsByExcuse are the bounds of TestHistories.
-func boundsByExcuse() map[excuse]float64 {
-	byExcuse := map[excuse]float64{}
-	for _, b := range bounds() {
-		byExcuse[b.excuse] = b.most
-	}
-	return byExcuse
-}
 
 // aboutThen reports whether the data of a source seems to be edited at about the time of the
 // installation, or at the time since which all workloads are opted in. Each of the two may be

@@ -178,14 +178,19 @@ func drawConsent(t *testing.T, usual uint64, draw func(t *testing.T, seed uint64
 	if testing.Short() {
 		usual /= 7
 	}
-	base, count := drawnSeeds(t, usual)
+	base, count, alone := drawnSeeds(t, usual)
 	rollouts := 0
 	for seed := base; seed < base+count && !t.Failed(); seed++ {
-		if rollouts += draw(t, seed).playConsent(seed); t.Failed() {
-			t.Fatalf("REROLL_BASE=%d REROLL_HISTORIES=1 go test ./internal/controller -run '%s$' repeats it", seed, t.Name())
+		h := draw(t, seed)
+		if rollouts += h.playConsent(seed); t.Failed() {
+			t.Fatalf("REROLL_SEED=%d go test ./internal/controller -run '%s$' repeats it", seed, t.Name())
+		}
+		if alone {
+			fmt.Println(strings.Join(h.story, "\n"))
+			return
 		}
 	}
-	t.Logf("%d rollouts in %d histories from REROLL_BASE=%d", rollouts, count, base)
+	fmt.Printf("%s: %d histories from REROLL_BASE=%d: %d rollouts\n", t.Name(), count, base, rollouts)
 	if count > 20 && rollouts < int(count)/2 { // mostly, there is one for each and some more
 		t.Errorf("only %d rollouts: the histories show little", rollouts)
 	}

@@ -260,7 +260,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		if _, lapsed := w.ended[src]; lapsed {
 			return "", o.excused(changedInLapse)
 		}
-		return "", true // after a start with --auto-reload-all, before it had seen everything
+		return "", o.excused(allSeenInParts)
 	case o.doubtful(w, l, src, c, horizon):
 		return "", true
 	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widenedAnew(w, l, src, c) && (c.timeless(shown) || l.older(shown))):

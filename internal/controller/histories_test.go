@@ -34,7 +34,7 @@ func TestHistories(t *testing.T) {
 	}
 	repeatable(t, "TestHistories", base, count)
 	counts, failed := runHistories(base, count, newHistory)
-	fmt.Print(table("TestHistories", base, count, counts, boundsByExcuse()))
+	fmt.Print(table("TestHistories", base, count, counts, bounds()))
 	for i, f := range failed {
 		if i >= mostShown {
 			t.Errorf("history %d of TestHistories fails: %v; %s", f.seed, f.err, f.drawn())
@@ -43,7 +43,7 @@ func TestHistories(t *testing.T) {
 		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run 'TestHistories$' replays it in full.", explain(f, newHistory), f.seed)
 	}
 	if len(failed) < mostFailures {
-		checkExcuses(t, count, counts)
+		checkExcuses(t, count, counts, bounds())
 	}
 	if count >= enoughToProve {
 		checkDraws(t, counts)
@@ -200,6 +200,6 @@ func table(test string, base, histories uint64, counts map[string]int, bounds ma
 	}
 	fmt.Fprintf(&b, "  steps: %s\n", strings.Join(steps, ", "))
 	fmt.Fprintf(&b, "  reloads that waited: %d; %s: %d\n", counts[heldByLimit], heldToGateURL, counts[heldToGateURL])
-	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts, bounds))
+	b.WriteString(excuseLine(histories, counts, bounds))
 	return b.String()
 }

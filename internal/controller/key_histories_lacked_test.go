@@ -2,12 +2,37 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/simapi"
 )
+
+const (
+	// valuePardoned: a Pod lacks a value that nothing owed it before: see pardon.
+	valuePardoned excuse = "edited before it counted"
+	// chosenInGap: keys were chosen while no controller ran, and one of them did not count before. The
+	// ledger does not show it.
+	chosenInGap excuse = "chosen in a gap"
+	// unchosenLate: the choice of keys was removed soon before the controller ended. The ledger may not
+	// show that, and no annotation has a time.
+	unchosenLate excuse = "choice removed before a gap"
+)
+
+// keyBounds limit the uses of each excuse in a thousand histories of keys.
+func keyBounds() map[excuse]float64 {
+	return map[excuse]float64{inDoubt: 640, valuePardoned: 1, chosenInGap: 435, unchosenLate: 230}
+}
+
+// forgive stops owing a key, with an excuse if a Pod lacks its present value.
+func (h *keyHistory) forgive(name, key string, why excuse) {
+	if h.owed[name][key] && slices.ContainsFunc(h.lacked(name), func(l lackedKey) bool { return l.key == key }) {
+		h.excused(why)
+	}
+	delete(h.owed[name], key)
+}
 
 // lackedKey is a key whose value a Pod does not have.
 type lackedKey struct {
@@ -21,7 +46,7 @@ func (h *keyHistory) lacks(name string) string {
 		switch value, pardoned := h.pardoned[lacked]; {
 		case !h.owed[name][lacked.key]:
 		case pardoned && value == h.values()[lacked.key]:
-			h.pardons++
+			h.excused(valuePardoned)
 		default:
 			return lacked.key
 		}

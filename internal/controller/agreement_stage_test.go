@@ -244,6 +244,11 @@ func (a *agreement) Create(context.Context, kinds.Kind, string, runtime.Object) 
 	return nil, errors.New("what was created does not matter any more")
 }
 
+// TryCreate implements API: no admission controller changes a Job.
+func (a *agreement) TryCreate(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+	return obj, nil
+}
+
 // Pods implements API: one is as old as the workload.
 func (a *agreement) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods

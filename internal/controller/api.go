@@ -24,6 +24,8 @@ type API interface {
 	// Get and Create are for workloads whose reload is not a patch.
 	Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error)
 	Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error)
+	// TryCreate returns what Create would store, and stores nothing.
+	TryCreate(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error)
 	// Delete deletes an object that Create created.
 	Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error
 	// Pods returns the Pods of a workload.

@@ -57,6 +57,11 @@ func (p proxy) Create(_ context.Context, kind kinds.Kind, _ string, obj runtime.
 	}})
 }
 
+// TryCreate implements API: no admission controller changes a Job.
+func (p proxy) TryCreate(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+	return obj.DeepCopyObject(), nil
+}
+
 // Delete implements API.
 func (p proxy) Delete(_ context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
 	resource, name := kind.Resource.Resource, inShop(key.Name)

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
@@ -69,6 +70,22 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 			return nil
 		}
 	}
+}
+
+// createHeld creates a Job that is held. An admission controller such as Kueue may suspend each new
+// Job, with or without a label that shows that. A dry run asks for that first. Otherwise Reroll
+// would let the Job go, and start Pods for which a queue has no capacity. If the dry run fails,
+// for example because a webhook does not support it, it decides nothing.
+func (c *Controller) createHeld(ctx context.Context, namespace string, job *batchv1.Job) (runtime.Object, error) {
+	if user := kinds.Unsuspended(job); user != nil {
+		obj, err := c.api.TryCreate(ctx, kinds.Jobs(), namespace, user)
+		if tried, ok := obj.(*batchv1.Job); ok && err == nil {
+			kinds.StaySuspended(job, tried)
+		} else {
+			c.log.Debug("could not find out whether an admission controller suspends a Job", "job", jobKey(namespace, job.Name).String(), "error", err)
+		}
+	}
+	return c.api.Create(ctx, kinds.Jobs(), namespace, job)
 }
 
 func (c *Controller) patchJob(ctx context.Context, key workload.Key, by func() (kinds.Patch, error)) error {

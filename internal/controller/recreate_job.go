@@ -171,11 +171,10 @@ func readCopy(job *batchv1.Job) (*kinds.Copy, bool) {
 
 // step takes one step.
 func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kinds.Copy, job *batchv1.Job) error {
-	jobs := kinds.Jobs()
 	var err error
 	switch step {
 	case kinds.CreateJob:
-		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.installation.Key)); err != nil {
+		if _, err = c.createHeld(ctx, of.Of.Namespace, of.Replacement(c.installation.Key)); err != nil {
 			err = fmt.Errorf("recreate Job %s from its copy: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:

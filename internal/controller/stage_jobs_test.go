@@ -30,6 +30,9 @@ type jobStage struct {
 	failures []string
 	// lists is how often Jobs were read.
 	lists int
+	// tries are the Jobs of dry runs, which fail if refusesTries is set.
+	tries        []*batchv1.Job
+	refusesTries error
 	// strips is what a rule of the cluster takes away from Jobs that are made.
 	strips func(*batchv1.Job)
 	// made is called for each created Job, and may change it as a webhook does.
@@ -118,6 +121,19 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 	}
 	s.jobHandler().put(made, true)
 	return made, nil
+}
+
+// TryCreate implements API.
+func (s *jobStage) TryCreate(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+	job := obj.(*batchv1.Job).DeepCopy()
+	s.tries = append(s.tries, obj.(*batchv1.Job).DeepCopy())
+	if s.refusesTries != nil {
+		return nil, s.refusesTries
+	}
+	if s.made != nil {
+		s.made(job)
+	}
+	return job, nil
 }
 
 // Delete implements API.

@@ -61,7 +61,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 			return err
 		}
 		kinds.SignRun(job, c.installation.Key)
-		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
+		made, err := c.createHeld(ctx, w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
 			if err := c.createdBefore(ctx, w, job, d.Ledger.Counter); err != nil {
 				return err

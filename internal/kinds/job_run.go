@@ -69,7 +69,8 @@ type OwnRun struct {
 const (
 	// heldAnnotation is on a Job that waits until Reroll has written the ledger of its workload.
 	heldAnnotation = annotations.Held
-	// suspendedAnnotation is on a Job that the template itself suspends.
+	// suspendedAnnotation is on a Job that the template itself suspends, or that an admission
+	// controller would suspend.
 	suspendedAnnotation = annotations.StaysSuspended
 )
 
@@ -102,6 +103,26 @@ func staysSuspended(job *batchv1.Job) bool {
 		slices.ContainsFunc(job.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
 			return f.Manager != workload.FieldManager && ownsSuspend(f.FieldsV1)
 		})
+}
+
+// Unsuspended returns a held Job as if its user created it to run at once, and nil if it stays
+// suspended in any case.
+func Unsuspended(job *batchv1.Job) *batchv1.Job {
+	if staysSuspended(job) {
+		return nil
+	}
+	user := job.DeepCopy()
+	user.Spec.Suspend = new(false)
+	return user
+}
+
+// StaySuspended marks a held Job that stays suspended if the API server would suspend the Job of
+// Unsuspended. Such an admission controller does not change a Job that is suspended already, so
+// the held Job itself does not show it.
+func StaySuspended(job, tried *batchv1.Job) {
+	if suspends(tried) {
+		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
+	}
 }
 
 // ownsSuspend reports whether the owner of these fields has written spec.suspend.

@@ -155,12 +155,22 @@ func (c Client) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (run
 
 // Create creates an object of a built-in kind.
 func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
+	return c.create(ctx, kind, namespace, obj, metav1.CreateOptions{})
+}
+
+// TryCreate returns an object as Create would store it, after all admission. It stores nothing.
+func (c Client) TryCreate(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
+	return c.create(ctx, kind, namespace, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+func (c Client) create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object, opts metav1.CreateOptions) (runtime.Object, error) {
 	client, err := c.group(kind.Resource.Group)
 	if err != nil {
 		return nil, err
 	}
+	opts.FieldManager = workload.FieldManager
 	return client.Post().Namespace(namespace).Resource(kind.Resource.Resource).
-		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: workload.FieldManager}, clientset.ParameterCodec, corev1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&opts, clientset.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(obj).Do(ctx).Get()
 }
 

@@ -27,6 +27,7 @@ func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
 		"patch":  func() error { _, err := c.Patch(t.Context(), kind, key, kinds.Patch{}); return err },
 		"get":    func() error { _, err := c.Get(t.Context(), kind, key); return err },
 		"create": func() error { _, err := c.Create(t.Context(), kind, "shop", nil); return err },
+		"try":    func() error { _, err := c.TryCreate(t.Context(), kind, "shop", nil); return err },
 		"delete": func() error { return c.Delete(t.Context(), kind, key, metav1.DeleteOptions{}) },
 	} {
 		if err := request(); err == nil || !strings.Contains(err.Error(), `"networking.k8s.io"`) {

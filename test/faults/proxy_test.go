@@ -156,7 +156,7 @@ func kindOf(r *http.Request, body []byte) kind {
 			return markPatch
 		}
 		return ledgerPatch
-	case r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/apis/batch/"):
+	case r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/apis/batch/") && !query.Has("dryRun"):
 		return runWrite
 	case r.Method == http.MethodGet && path.Base(r.URL.Path) == "pods":
 		return podList

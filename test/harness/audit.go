@@ -24,6 +24,9 @@ type Request struct {
 	Status     struct{ Code int } `json:"responseStatus"`
 }
 
+// DryRun reports whether the request stored nothing.
+func (r *Request) DryRun() bool { return strings.Contains(r.RequestURI, "dryRun=All") }
+
 // Requests are those that the accounts of the namespace have made, the controller's, as the audit
 // log of the API server holds them. A watch is among them from its beginning, all others when they
 // are answered.
@@ -121,7 +124,7 @@ func (n *Namespace) Writes(auditLog string, ref Ref) (int, error) {
 	for _, r := range requests {
 		read := slices.Contains([]string{"get", "list", "watch"}, r.Verb)
 		about := r.ObjectRef.Namespace == n.Name && r.ObjectRef.Resource == mapping.Resource.Resource && r.ObjectRef.APIGroup == mapping.Resource.Group && r.ObjectRef.Name == ref.Name
-		if about && !read && r.Status.Code/100 == 2 {
+		if about && !read && !r.DryRun() && r.Status.Code/100 == 2 {
 			count++
 		}
 	}

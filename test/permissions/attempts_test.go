@@ -78,6 +78,8 @@ type attempt struct {
 	patch, object string
 	// refused is what the policy says. Nothing: it lets it pass.
 	refused string
+	// stored reports whether the controller tries it without a dry run. Then nothing may let it pass.
+	stored bool
 	// beyond reports whether the shipped permissions do not allow it either.
 	beyond bool
 }
@@ -210,7 +212,8 @@ func attempts(namespace string) map[string]attempt {
 		"cronjobs/suspend":                  {group: batch, resource: "cronjobs", patch: op("add", "/spec/suspend", "true"), refused: notOfSpec},
 		"a CronJob gone":                    {group: batch, resource: "cronjobs", refused: may("delete", "batch/cronjobs", "web"), beyond: true},
 		"jobs/one of a CronJob":             {group: batch, resource: "jobs", name: "web-abcdef0123", object: jobOf("web-abcdef0123", "")},
-		"jobs/one that runs at once":        {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/one that runs at once":        {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "suspend: true, ", "", 1), refused: notThatJob, stored: true},
+		"jobs/a dry run of it":              {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "suspend: true, ", "", 1)},
 		"jobs/one of nobody":                {group: batch, resource: "jobs", name: "more", object: jobOf("more", "{annotations: {note: theirs}}"), refused: notThatJob},
 		"jobs/one of another name":          {group: batch, resource: "jobs", name: "api-abcdef0123", object: jobOf("api-abcdef0123", ""), refused: notThatJob},
 		"jobs/one of another kind":          {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "kind: CronJob,", "kind: Thing,", 1), refused: notThatJob},
@@ -226,13 +229,14 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/one of others that is let go": {group: batch, resource: "jobs", name: "theirs", patch: op("replace", "/spec/suspend", "false"), refused: notWithAJob},
 		"jobs/a copy":                       {group: batch, resource: "jobs", name: "load-abcdef0123", object: jobOf("load-abcdef0123", copied)},
 		"jobs/a copy of another name":       {group: batch, resource: "jobs", name: "load", object: jobOf("load", copied), refused: notThatJob},
-		"jobs/a copy that runs at once":     {group: batch, resource: "jobs", name: "load-abcdef0123", object: strings.Replace(jobOf("load-abcdef0123", copied), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/a copy that runs at once":     {group: batch, resource: "jobs", name: "load-abcdef0123", object: strings.Replace(jobOf("load-abcdef0123", copied), "suspend: true, ", "", 1), refused: notThatJob, stored: true},
 		"jobs/a copy that is noted":         {group: batch, resource: "jobs", name: "copy-0123456789", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`)},
 		"jobs/a copy that is signed":        {group: batch, resource: "jobs", name: "copy-0123456789", patch: op("add", "/metadata/annotations/reroll.dev~1signed", `"0"`)},
 		"jobs/one of others that is signed": {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1signed", `"0"`), refused: notWithAJob},
 		"jobs/one of others that is noted":  {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`), refused: notWithAJob},
 		"jobs/one in the place of another":  {group: batch, resource: "jobs", name: "load", object: jobOf("load", held)},
-		"jobs/one that runs there at once":  {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/one that runs there at once":  {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1), refused: notThatJob, stored: true},
+		"jobs/a dry run of one there":       {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1)},
 		"jobs/one there that is let go":     {group: batch, resource: "jobs", name: "again", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},
 		"jobs/the ledger":                   {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1ledger", `"{}"`)},
 		"jobs/one of others that is held":   {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1held", `"true"`), refused: notWithAJob},

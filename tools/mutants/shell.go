@@ -18,6 +18,12 @@ func shell() []mutation {
 			in: controller, tests: "^TestAForgedHeldJobIsNotUnsuspended$",
 		},
 		{
+			what: "jobs: a Job that an admission controller suspends is unsuspended",
+			file: "internal/kinds/job_run.go",
+			from: "if suspends(tried) {", to: "if suspends(tried) && !suspends(job) {",
+			in: controller, tests: "^TestAJobThatAnAdmissionControllerSuspendsStaysSuspended$",
+		},
+		{
 			what: "jobs: any held run begins, not only the one that the ledger records",
 			file: "internal/reload/runs.go",
 			from: "known.err == nil && run.UID == known.ledger.Run", to: "known.err == nil",

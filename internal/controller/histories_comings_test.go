@@ -12,8 +12,8 @@ import (
 //
 // A deletion is a change once, for a workload that covered the source and was written while the
 // source existed. A creation is a change for a workload that is older, or whose Pods all ran
-// before. The controller has to know the latter only if the status of the workload has counted an
-// available Pod before: otherwise the two belong together. An exception is a workload that the
+// before. The controller has to know the latter only if the status of the workload has counted a
+// Pod that is Ready before: otherwise the two belong together. An exception is a workload that the
 // controller wrote to while the source existed before, and that it has not rolled since for the
 // missing source, unless a reload for the source waited when it was deleted.
 

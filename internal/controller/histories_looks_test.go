@@ -236,15 +236,15 @@ func mayHaveReplicas(obj simapi.Object) bool {
 	}
 }
 
-// countsAvailable reports whether the current status of a workload counts available Pods.
-func countsAvailable(obj simapi.Object) bool {
+// countsReady reports whether the current status of a workload counts Pods that are Ready.
+func countsReady(obj simapi.Object) bool {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.AvailableReplicas > 0
+		return o.Status.ObservedGeneration == o.Generation && o.Status.ReadyReplicas > 0
 	case *appsv1.StatefulSet:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.AvailableReplicas > 0
+		return o.Status.ObservedGeneration == o.Generation && o.Status.ReadyReplicas > 0
 	case *appsv1.DaemonSet:
-		return o.Status.ObservedGeneration == o.Generation && o.Status.NumberAvailable > 0
+		return o.Status.ObservedGeneration == o.Generation && o.Status.NumberReady > 0
 	default:
 		return false
 	}

@@ -249,7 +249,7 @@ func (o *oracle) workload(e simapi.Event) {
 		w.forget(sources()...)
 		o.classes.forgetAdoption(uid)
 	}
-	if w.ready == 0 && countsAvailable(e.Object) {
+	if w.ready == 0 && countsReady(e.Object) {
 		w.ready = e.Version
 	}
 	if tellsRest(e.Object) {

@@ -84,7 +84,8 @@ func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 	}
 	p := workload.Progress{
 		Observed: observed, Wanted: number(1, "spec", "replicas"),
-		Total: number(0, "status", "replicas"), Updated: number(0, "status", "updatedReplicas"), Available: number(0, "status", "availableReplicas"),
+		Total: number(0, "status", "replicas"), Updated: number(0, "status", "updatedReplicas"),
+		Ready: number(0, "status", "readyReplicas"), Available: number(0, "status", "availableReplicas"),
 		Deadline: time.Duration(number(0, "spec", "progressDeadlineSeconds")) * time.Second,
 		Paused:   is("spec", "paused"), Pausing: len(list("status", "pauseConditions")) > 0, Aborted: is("status", "abort"),
 	}

@@ -241,12 +241,12 @@ func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
 
 func TestHowFarARolloutHasCome(t *testing.T) {
 	w := readRollout(t, set(map[string]any{
-		"observedGeneration": "7", "replicas": int64(4), "updatedReplicas": int64(1), "availableReplicas": int64(3), "abort": true,
+		"observedGeneration": "7", "replicas": int64(4), "updatedReplicas": int64(1), "readyReplicas": int64(4), "availableReplicas": int64(3), "abort": true,
 		"pauseConditions": []any{map[string]any{"reason": "CanaryPauseStep"}},
 		"conditions":      []any{"odd", map[string]any{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}, map[string]any{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}},
 	}, "status"), set(int64(3), "spec", "replicas"), set(int64(60), "spec", "progressDeadlineSeconds"), set(true, "spec", "paused"))
 	want := workload.Progress{
-		Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute,
+		Observed: true, Wanted: 3, Total: 4, Updated: 1, Ready: 4, Available: 3, Deadline: time.Minute,
 		Paused: true, Pausing: true, Aborted: true, Refused: "exceeded quota", Overdue: true,
 	}
 	if w.Progress != want {

@@ -22,7 +22,7 @@ func daemonSet() Kind {
 				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   o.Status.DesiredNumberScheduled, Total: o.Status.CurrentNumberScheduled,
-					Updated: o.Status.UpdatedNumberScheduled, Available: o.Status.NumberAvailable,
+					Updated: o.Status.UpdatedNumberScheduled, Ready: o.Status.NumberReady, Available: o.Status.NumberAvailable,
 					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType, MinReady: time.Duration(o.Spec.MinReadySeconds) * time.Second,
 				},
 			}

@@ -23,7 +23,7 @@ func deployment() Kind {
 				RolledOut: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
 				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
-					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
+					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Ready: o.Status.ReadyReplicas, Available: o.Status.AvailableReplicas,
 					Deadline: deadline(o.Spec.ProgressDeadlineSeconds), Paused: o.Spec.Paused, Refused: refused(o.Status.Conditions),
 					Overdue: overdue(o.Status.Conditions), CompletedAt: completedAt(o.Status.Conditions), AvailableAt: availableSince(o.Status.Conditions, corev1.ConditionTrue),
 					UnavailableAt: availableSince(o.Status.Conditions, corev1.ConditionFalse),

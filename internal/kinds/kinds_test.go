@@ -175,13 +175,13 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 		"a Deployment": {deployment(), &appsv1.Deployment{
 			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), Paused: true, ProgressDeadlineSeconds: new(int32(60))},
 			Status: appsv1.DeploymentStatus{
-				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 1, AvailableReplicas: 3,
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 1, ReadyReplicas: 4, AvailableReplicas: 3,
 				Conditions: []appsv1.DeploymentCondition{
 					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "not this"},
 					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"},
 				},
 			},
-		}, workload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
+		}, workload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Ready: 4, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
 		"a Deployment past its deadline": {deployment(), &appsv1.Deployment{
 			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}},
 		}, workload.Progress{Wanted: 1, Overdue: true}},
@@ -195,8 +195,8 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
 				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))},
 			}},
-			Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2, UpdateRevision: "web-7"},
-		}, workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Partition: 2, Ordered: true, Revision: "web-7"}},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, ReadyReplicas: 3, AvailableReplicas: 2, UpdateRevision: "web-7"},
+		}, workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Ready: 3, Available: 2, Partition: 2, Ordered: true, Revision: "web-7"}},
 		"a StatefulSet that waits for deletions": {statefulSet(), &appsv1.StatefulSet{
 			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
 				PodManagementPolicy: appsv1.ParallelPodManagement, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
@@ -204,8 +204,8 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 		}, workload.Progress{Wanted: 1, OnDelete: true}},
 		"a DaemonSet": {daemonSet(), &appsv1.DaemonSet{
 			ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}},
-			Status: appsv1.DaemonSetStatus{ObservedGeneration: 2, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberAvailable: 2},
-		}, workload.Progress{Observed: true, Wanted: 5, Total: 4, Updated: 3, Available: 2, OnDelete: true}},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: 2, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberReady: 4, NumberAvailable: 2},
+		}, workload.Progress{Observed: true, Wanted: 5, Total: 4, Updated: 3, Ready: 4, Available: 2, OnDelete: true}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			w, err := tc.kind.Read(tc.obj, annotations.DefaultNames())

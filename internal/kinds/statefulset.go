@@ -21,7 +21,7 @@ func statefulSet() Kind {
 				RolledOut: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
 				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
-					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
+					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Ready: o.Status.ReadyReplicas, Available: o.Status.AvailableReplicas,
 					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, Partition: partition(&o.Spec.UpdateStrategy),
 					Ordered: o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, Revision: o.Status.UpdateRevision, MinReady: time.Duration(o.Spec.MinReadySeconds) * time.Second,
 				},

@@ -111,6 +111,7 @@ func statusProgress(obj map[string]any, generation int64) (p workload.Progress, 
 		Observed: !observedKnown || observed >= generation, NoCounts: total == unknown,
 		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
 		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),
+		Ready:     number(0, "status", "readyReplicas", "numberReady", "availableReplicas", "numberAvailable"),
 		Available: number(0, "status", "availableReplicas", "numberAvailable"),
 	}
 	p.Paused, _, _ = unstructured.NestedBool(obj, "spec", "paused")

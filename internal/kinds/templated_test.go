@@ -141,12 +141,12 @@ func TestHowFarACustomKindHasCome(t *testing.T) {
 		"}": {workload.Progress{Observed: true, NoCounts: true}, true, true},
 		"}, status: {replicas: 2, updatedReplicas: 1}":                          {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1}, false, true},
 		"}, status: {observedGeneration: '2', replicas: 2, updatedReplicas: 2}": {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 2}, true, true},
-		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, availableReplicas: 2}": {
-			workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false, false,
+		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 2}": {
+			workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Ready: 3, Available: 2, Paused: true}, false, false,
 		},
 		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {workload.Progress{Wanted: 2, Total: 2, Updated: 2}, false, false},
 		"}, status: {observedGeneration: 2, desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 4, numberAvailable: 3}": {
-			workload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true, false,
+			workload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Ready: 3, Available: 3}, true, false,
 		},
 		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {workload.Progress{Observed: true, NoCounts: true}, false, false},
 		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {workload.Progress{Observed: true, NoCounts: true}, true, false},

@@ -92,7 +92,7 @@ type WorkloadSeen struct {
 	WidenedBefore uint64
 	// Recounted are the later changes by which other keys count.
 	Recounted []KeysChange
-	// Ready is the version in which Pods of it were first available, 0 if they never were.
+	// Ready is the version in which Pods of it were first Ready, 0 if they never were.
 	Ready uint64
 	// Since is the version since which no event of it was missed: the template did not change
 	// between an earlier version and this one.
@@ -288,6 +288,11 @@ func (p Pods) left(c *Concern, restart time.Time) int {
 // olderThanSource reports whether a Pod was started before the source was created.
 func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
+}
+
+// readyBefore reports whether a Pod was provably Ready before a time.
+func (p Pods) readyBefore(t time.Time) bool {
+	return slices.ContainsFunc(p.all, func(pod StartedPod) bool { return pod.readyBefore(t) })
 }
 
 // missed reports whether a Pod may have started while the source had other data, or did not exist.

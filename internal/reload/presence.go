@@ -24,14 +24,18 @@ type Departure struct {
 }
 
 // madeLater reports whether a source was created later than the workload by more than the settle
-// period, or when its Pods were available, so that the two do not belong together. Both times are
-// whole seconds. If they are not precise enough, an earlier comparison of the workload decides,
-// because that requires the settle period to be over.
+// period, or when its Pods were Ready, so that the two do not belong together. Both times are whole
+// seconds. If they are not precise enough, an earlier comparison of the workload decides, because that
+// requires the settle period to be over. If no watch has shown the creation, Pods may prove that they
+// were Ready before it.
 func (f *Facts) madeLater(c *Concern) bool {
 	quiet := f.Workload.Created.Add(f.SettlePeriod)
 	switch {
 	case quiet.Before(c.Source.Created), f.Seen.Ready != 0 && c.Seen.Created > f.Seen.Ready:
 		return true
+	case c.Seen.Created == 0 && f.Workload.Created.Add(source.StartLag).Before(c.Source.Created):
+		pods := f.podsOf(c)
+		return pods == nil || pods.readyBefore(c.Source.Created) // byPods asks for them
 	case !quiet.Before(c.Source.Created.Add(time.Second)):
 		return false
 	default:

@@ -18,6 +18,8 @@ type StartedPod struct {
 	// unless all containers run or the Pod has succeeded, because a container that does not run yet
 	// may still start with earlier data.
 	Started time.Time
+	// Ready is since when it has been Ready, by the clock of its node; zero if it is not.
+	Ready time.Time
 	// Version is the resource version: the Pod was created no later.
 	Version uint64
 	// Unscheduled reports that the Pod has no node yet, so that it has read nothing.
@@ -28,7 +30,7 @@ type StartedPod struct {
 func ReadStart(pod *corev1.Pod) StartedPod {
 	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // no number: proves nothing
 	return StartedPod{
-		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
+		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Ready: readySince(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
 	}
 }
 
@@ -51,6 +53,16 @@ func lastStart(pod *corev1.Pod) time.Time {
 	return last
 }
 
+// readySince is zero unless the Pod is Ready.
+func readySince(pod *corev1.Pod) time.Time {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
 // startOf is zero for a container that may be started again.
 func startOf(pod *corev1.Pod, s *corev1.ContainerStatus) time.Time {
 	switch {
@@ -71,4 +83,10 @@ func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 		return false
 	}
 	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
+}
+
+// readyBefore reports whether a Pod was Ready before a time of the API server, whose clock may differ
+// by seconds from that of the node.
+func (p *StartedPod) readyBefore(t time.Time) bool {
+	return !p.Ready.IsZero() && p.Created.Before(t) && p.Ready.Add(source.StartLag).Before(t)
 }

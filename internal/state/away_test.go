@@ -325,11 +325,11 @@ func TestAJobBeginsWhenItIsUnsuspended(t *testing.T) {
 	}
 }
 
-func TestWhenPodsWereFirstAvailable(t *testing.T) {
+func TestWhenPodsWereFirstReady(t *testing.T) {
 	s := New(false)
-	web := func(version int, available int32) workload.Workload {
+	web := func(version int, ready int32) workload.Workload {
 		w := deployment("web", "cm", version, auto, "true")
-		w.Progress = workload.Progress{Observed: true, Wanted: 1, Total: 1, Updated: 1, Available: available}
+		w.Progress = workload.Progress{Observed: true, Wanted: 1, Total: 1, Updated: 1, Ready: ready}
 		return w
 	}
 	s.PutWorkload(web(5, 0), live)

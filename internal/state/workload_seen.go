@@ -39,7 +39,7 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 	if known != nil && !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
 		w.seen.Recount(version, known.Policy.KeyRule())
 	}
-	if w.seen.Ready == 0 && w.Progress.Observed && w.Progress.Available > 0 {
+	if w.seen.Ready == 0 && w.Progress.Observed && w.Progress.Ready > 0 {
 		w.seen.Ready = version
 	}
 	switch {

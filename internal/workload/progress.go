@@ -22,8 +22,9 @@ type Progress struct {
 	// Observed reports whether the status has observed the current spec.
 	Observed bool
 	// Wanted is the desired number of Pods, Total the actual number, Updated the number with the
-	// current template, and Available the number of all that have been ready for long enough.
-	Wanted, Total, Updated, Available int32
+	// current template, Ready the number of all that are Ready, and Available the number of those that
+	// have been Ready for long enough.
+	Wanted, Total, Updated, Ready, Available int32
 	// NoCounts reports whether the status does not count Pods, so that only a LIST of the Pods can.
 	NoCounts bool
 	// Deadline is the progress deadline in the spec; 0 for a kind without one.

@@ -38,13 +38,13 @@ func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 		switch o := obj.(type) {
 		case *appsv1.Deployment:
 			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
-			o.Status.AvailableReplicas = now.available
+			o.Status.ReadyReplicas, o.Status.AvailableReplicas = now.available, now.available
 		case *appsv1.StatefulSet:
 			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
-			o.Status.AvailableReplicas = now.available
+			o.Status.ReadyReplicas, o.Status.AvailableReplicas = now.available, now.available
 		case *appsv1.DaemonSet:
 			o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled = now.generation, now.all, now.current
-			o.Status.NumberAvailable = now.available
+			o.Status.NumberReady, o.Status.NumberAvailable = now.available, now.available
 			o.Status.DesiredNumberScheduled = int32(p.Nodes) //nolint:gosec // a test has few
 		}
 	})

@@ -41,6 +41,30 @@ func missing() []mutation {
 			in: core, tests: "^TestASourceThatIsDeleted$",
 		},
 		{
+			what: "created: Pods that are Ready, and not available yet, do not count",
+			file: "internal/state/workload_seen.go",
+			from: "w.Progress.Ready > 0", to: "w.Progress.Available > 0",
+			in: known, tests: "^TestWhenPodsWereFirstReady$",
+		},
+		{
+			what: "created: Pods are not asked whether they were Ready before a creation that nobody saw",
+			file: "internal/reload/presence.go",
+			from: "return pods == nil || pods.readyBefore(", to: "return pods != nil && pods.readyBefore(",
+			in: core, tests: "^TestASourceThatIsMadeUnseenSoonAfterItsWorkload$",
+		},
+		{
+			what: "created: Pods that were Ready within the difference of clocks prove a creation",
+			file: "internal/reload/started_pod.go",
+			from: "p.Ready.Add(source.StartLag).Before(t)", to: "p.Ready.Before(t)",
+			in: core, tests: "^TestASourceThatIsMadeUnseenSoonAfterItsWorkload$",
+		},
+		{
+			what: "created: Pods that never were Ready prove a creation",
+			file: "internal/reload/started_pod.go",
+			from: "!p.Ready.IsZero() && ", to: "",
+			in: core, tests: "^TestASourceThatIsMadeUnseenSoonAfterItsWorkload$",
+		},
+		{
 			what: "missing: a deleted source counts as a typo",
 			file: predicate,
 			from: "m.Deleted, m.Reloads = was, ", to: "m.Deleted, m.Reloads = was && inLedger && false, ",

@@ -44,6 +44,8 @@ type NameList struct {
 	// Patterns are the indexes of the entries with a pattern, and Foreign those of sources of other
 	// namespaces.
 	Patterns, Foreign []int
+
+	answers answers
 }
 
 // Find returns the first entry that names a source.
@@ -51,19 +53,42 @@ func (l *NameList) Find(name string) (entry string, found bool) {
 	if l == nil {
 		return "", false
 	}
-	last := len(l.Entries)
+	at := nowhere
+	if len(l.Patterns) <= fewPatterns || strings.Contains(name, "/") { // no pattern matches a slash
+		at = l.match(name)
+	} else {
+		at = l.answers.find(name, l.match)
+	}
+	if at == nowhere {
+		return "", false
+	}
+	return l.Entries[at].Text, true
+}
+
+// match returns the index of the first entry that names a source, or nowhere.
+func (l *NameList) match(name string) int {
+	exact, last := nowhere, len(l.Entries)
 	if at, ok := l.Places[name]; ok && l.Entries[at].Pattern == nil {
-		last, entry, found = at, l.Entries[at].Text, true
+		exact, last = at, at
 	}
 	for _, at := range l.Patterns {
 		if at > last {
 			break
 		}
 		if l.Entries[at].Pattern.Matches(name) {
-			return l.Entries[at].Text, true
+			return at
 		}
 	}
-	return entry, found
+	return exact
+}
+
+// Reusing returns an equal list that was read before, with its answers, or else the list itself: most
+// events of an object do not change its annotations.
+func (l *NameList) Reusing(known *NameList) *NameList {
+	if l.Equal(known) {
+		return known
+	}
+	return l
 }
 
 // HasName reports whether the list has an entry with that text, and not only an expression that

@@ -200,6 +200,15 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 	return k
 }
 
+// Reusing returns the policy with the lists of a known one that are equal, so that what they were
+// matched with before is matched only once.
+func (p Policy) Reusing(known *Policy) Policy {
+	for i := range p.kinds {
+		p.kinds[i].entries = p.kinds[i].entries.Reusing(known.kinds[i].entries)
+	}
+	return p
+}
+
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
 	return p.SameSources(other) && p.keys.Equal(other.keys) && p.mode == other.mode && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.approval == other.approval && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout

@@ -184,6 +184,9 @@ func (x *index) addSource(src *sourceRecord) {
 		of = map[source.LocalKey]*sourceRecord{}
 		x.sources[src.Key.Namespace] = of
 	}
+	if known, ok := of[src.Key.Local()]; ok {
+		src.Key = known.Key // the answers of expressions share the text of its name
+	}
 	if src.Bundle != nil {
 		x.dropBundle(src.Key)
 		put(x.bundles, src.Bundle.Signer, src.Key.Local(), src)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -37,6 +38,7 @@ func (s *State) compareKeys(src *source.Source) keyChanges {
 		return keyChanges{}
 	}
 	c := changesOf(src, &before)
+	s.matchAhead(src.Key)
 	if len(c.keys) > fewKeys {
 		c.compared = s.longLists(src)
 		for keys := range c.compared {
@@ -44,6 +46,26 @@ func (s *State) compareKeys(src *source.Source) keyChanges {
 		}
 	}
 	return c
+}
+
+// matchAhead matches a source with the expressions of the workloads for which not all of its keys may
+// count. So the answers are known when the event asks for them with the lock.
+func (s *State) matchAhead(key source.Key) {
+	for _, expressions := range s.restricting(key) {
+		expressions.Names(key.Local())
+	}
+}
+
+// restricting are the policies of these workloads.
+func (s *State) restricting(key source.Key) (found []policy.Policy) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for w := range s.index.trying[key.Namespace] {
+		if known := s.workloads[w]; known.links.keys[key.Local()] != nil {
+			found = append(found, known.Policy)
+		}
+	}
+	return found
 }
 
 // latest is what was known of a source last, also if it was deleted since.

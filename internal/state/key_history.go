@@ -96,7 +96,7 @@ func (r *sourceRecord) concern(keys *source.Keys) reload.Concern {
 }
 
 // keysOf are the keys of the sources of a workload that count, without the sources of which all do,
-// and as if it selected none by their labels.
+// and as if it named and selected none: an event must not match thousands of references.
 func keysOf(w *workload.Workload, byDefault policy.KeyMode) map[source.LocalKey]*source.Keys {
 	rule := w.Policy.KeyRule()
 	if !rule.Restricts(byDefault) {
@@ -104,7 +104,7 @@ func keysOf(w *workload.Workload, byDefault policy.KeyMode) map[source.LocalKey]
 	}
 	found := map[source.LocalKey]*source.Keys{}
 	put := func(key source.LocalKey) {
-		if keys := w.KeysOf(key, source.Labels{}, byDefault).Keys; keys != nil {
+		if keys := rule.Of(key, w.UsedKeys(key), 0, byDefault).Keys; keys != nil {
 			found[key] = keys
 		}
 	}
@@ -123,8 +123,8 @@ func keysOf(w *workload.Workload, byDefault policy.KeyMode) map[source.LocalKey]
 func (w *workloadRecord) keysOf(src *source.Source, byDefault policy.KeyMode) *source.Keys {
 	key := src.Key.SeenFrom(w.Key.Namespace).Local()
 	keys := w.links.keys[key]
-	if keys == nil || w.Policy.SelectorFor(key.Kind) == nil {
-		return keys
+	if keys == nil {
+		return nil
 	}
 	rule := w.Policy.KeyRule()
 	return rule.Of(key, keys, w.Policy.WithoutReference(key, src.Annotations.Labels), byDefault).Keys

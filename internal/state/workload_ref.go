@@ -87,8 +87,8 @@ func (s *State) dropTemplateUser(key workload.Key) []workload.Key {
 	return nil
 }
 
-// Complete returns a workload with the policy of its template users, and with the defaults of its
-// namespace. It counts as rolled out only if the Pods of its template users are up to date, too.
+// Complete returns a workload with the policy of its template users, with the defaults of its
+// namespace, and with the lists of the known policy if they are equal. It counts as rolled out only if the Pods of its template users are up to date, too.
 func (s *State) Complete(w workload.Workload) workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -100,6 +100,9 @@ func (s *State) complete(w workload.Workload) workload.Workload {
 		w = s.withTemplateUsers(w)
 	}
 	w.Policy = w.Policy.Under(s.defaults[w.Key.Namespace].Policy)
+	if known, ok := s.workloads[w.Key]; ok {
+		w.Policy = w.Policy.Reusing(&known.Policy)
+	}
 	return w
 }
 

@@ -72,9 +72,12 @@ func stagesBut(stage ...string) *corev1.ClusterTrustBundleProjection {
 	}}
 }
 
-// ofTemplate is a workload of which only the used keys count.
-func ofTemplate(spec *corev1.PodSpec) workload.Workload {
+// ofTemplate is a workload of which only the used keys count, with more annotations as key, value, ….
+func ofTemplate(spec *corev1.PodSpec, more ...string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", ResourceVersion: "1", Annotations: map[string]string{auto: "true", annotations.Keys: "used"}}
+	for i := 0; i < len(more); i += 2 {
+		meta.Annotations[more[i]] = more[i+1]
+	}
 	return workload.New(workload.Kind{Name: "Deployment"}, meta, nil, &corev1.PodTemplateSpec{Spec: *spec}, annotations.DefaultNames())
 }
 

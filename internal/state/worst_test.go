@@ -133,6 +133,21 @@ func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
 	}
 }
 
+// The answers of expressions are remembered for as long as the annotations are the same.
+func TestOtherExpressionsAreMatchedAgain(t *testing.T) {
+	s := New(false)
+	s.PutSource(configMap("a-1", "one", 1), inASnap)
+	s.PutSource(configMap("b-1", "one", 1), inASnap)
+	for version, list := range []string{"a.*,c,d.*,e.*,f.*,g.*", "b.*,c,d.*,e.*,f.*,g.*", "a.*,c,d.*,e.*,f.*,g.*", "a.*, c,d.*,e.*,f.*,g.*"} {
+		s.PutWorkload(deployment("web", "", version+2, byName, list), live)
+		for range 2 {
+			if got := concerned(s, "web"); len(got) != 1 || got[0] != list[:1]+"-1" {
+				t.Errorf("%s is concerned by %v", list, got)
+			}
+		}
+	}
+}
+
 // What users have entries of lists compared with must not keep everybody else waiting. A busy
 // machine may stop a holder of the lock, so that one of several attempts has to show it.
 func TestVerdictsTakeNoLock(t *testing.T) {

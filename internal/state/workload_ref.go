@@ -88,7 +88,8 @@ func (s *State) dropTemplateUser(key workload.Key) []workload.Key {
 }
 
 // Complete returns a workload with the policy of its template users, with the defaults of its
-// namespace, and with the lists of the known policy if they are equal. It counts as rolled out only if the Pods of its template users are up to date, too.
+// namespace, and with the lists of the known policy if they are equal. It counts as rolled out only if
+// the Pods of its template users are up to date, too.
 func (s *State) Complete(w workload.Workload) workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -51,5 +51,5 @@ func (a *answers) put(name string, at int) {
 			break
 		}
 	}
-	a.of[name] = int16(at) // a list has at most maxEntries
+	a.of[name] = int16(at) //nolint:gosec // a list has at most maxEntries
 }

@@ -53,7 +53,7 @@ func (l *NameList) Find(name string) (entry string, found bool) {
 	if l == nil {
 		return "", false
 	}
-	at := nowhere
+	var at int
 	if len(l.Patterns) <= fewPatterns || strings.Contains(name, "/") { // no pattern matches a slash
 		at = l.match(name)
 	} else {

@@ -173,8 +173,8 @@ test: LINTED = $(if $(all),,changed)
 test: linux build$(with-race) build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
-	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are the first two of make
-	@# histories: each takes 8 s of processor time.
+	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are two:
+	@# each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm $(STARTED) REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
 		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES))
 
@@ -240,7 +240,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 
 nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.
-	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-edges RACE=-race" "test-tools RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-edges RACE=-race" "test-tools RACE=-race" "test-gitops RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:

@@ -12,23 +12,24 @@ type answers struct {
 }
 
 const (
-	// fewPatterns are matched each time: that takes about as long as the rest of a verdict.
-	fewPatterns = 4
-	// mostAnswers bounds the names of one list. They take less memory than the compiled expressions of
-	// a list may take.
-	mostAnswers = 4096
+	// fewExpressions are matched each time: that takes about as long as the rest of a verdict.
+	fewExpressions = 4
+	// answersEach bounds the names of one list by the number of its expressions, and mostAnswers bounds
+	// them in any case. They take about as much memory as the compiled expressions.
+	answersEach, mostAnswers = 64, 4096
 )
 
 // nowhere is the answer if no entry names a source.
 const nowhere = -1
 
-// find returns the answer for a name. Only the first question about it takes the time of matching.
-func (a *answers) find(name string, match func(name string) int) int {
+// find returns the answer for a name, and remembers as many as it may. Only the first question about a
+// name takes the time of matching.
+func (a *answers) find(name string, most int, match func(name string) int) int {
 	if at, known := a.get(name); known {
 		return at
 	}
 	at := match(name)
-	a.put(name, at)
+	a.put(name, at, most)
 	return at
 }
 
@@ -39,13 +40,13 @@ func (a *answers) get(name string) (at int, known bool) {
 	return int(answer), known
 }
 
-func (a *answers) put(name string, at int) {
+func (a *answers) put(name string, at, most int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.of == nil {
 		a.of = map[string]int16{}
 	}
-	if len(a.of) >= mostAnswers {
+	if len(a.of) >= most {
 		for forgotten := range a.of {
 			delete(a.of, forgotten)
 			break

@@ -11,8 +11,8 @@ import (
 func manyPatterns(t *testing.T) *NameList {
 	t.Helper()
 	names := DefaultNames()
-	list, refused := ReadList("b1,.*-1,a-2,a-.*,c.1,.*-[3-5]x,b1.*,c-1,d.2", &names, false)
-	if len(refused) > 0 || len(list.Patterns) <= fewPatterns {
+	list, refused := ReadList("b1,.*-1,a-2,a-.*,c.1,.*-[3-5]x,b1.*,c-1,d.2,e-.*", &names, false)
+	if len(refused) > 0 || list.expressions <= fewExpressions {
 		t.Fatalf("%d patterns, refused are %v", len(list.Patterns), refused)
 	}
 	return list
@@ -41,26 +41,35 @@ func TestARememberedAnswerIsThatOfMatching(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(list.answers.of) != 1000 {
+	if len(list.answers.of) != list.expressions*answersEach {
 		t.Errorf("%d answers are remembered", len(list.answers.of))
 	}
 }
 
 func TestAnswersAreBounded(t *testing.T) {
-	list := manyPatterns(t)
-	for i := range 2 * mostAnswers {
-		list.Find(fmt.Sprintf("a-%d", i))
-	}
-	if len(list.answers.of) != mostAnswers {
-		t.Errorf("%d answers are remembered", len(list.answers.of))
+	names := DefaultNames()
+	for expressions, most := range map[int]int{5: 5 * answersEach, 200: mostAnswers} {
+		var text []string
+		for i := range expressions {
+			text = append(text, fmt.Sprintf("a-%d.*", i))
+		}
+		list, _ := ReadList(strings.Join(text, ","), &names, false)
+		for i := range 2 * mostAnswers {
+			list.Find(fmt.Sprintf("a-%d", i))
+		}
+		if len(list.answers.of) != most {
+			t.Errorf("%d expressions: %d answers are remembered", expressions, len(list.answers.of))
+		}
 	}
 }
 
-func TestFewPatternsRememberNothing(t *testing.T) {
+func TestFewExpressionsRememberNothing(t *testing.T) {
 	names := DefaultNames()
-	list, _ := ReadList("shop.config,a-.*", &names, true)
-	if _, found := list.Find("a-1"); !found || list.answers.of != nil {
-		t.Error("one expression is not matched each time")
+	for _, text := range []string{"shop.config,a-.*", "a.1,b.1,c.1,d.1,e.1,f.1"} {
+		list, _ := ReadList(text, &names, true)
+		if _, found := list.Find("a-1"); !found || list.answers.of != nil {
+			t.Errorf("%s is not matched each time", text)
+		}
 	}
 	if foreign := manyPatterns(t); foreign.match("infra/a-1") != nowhere {
 		t.Error("an expression matches a source of another namespace")

@@ -45,7 +45,9 @@ type NameList struct {
 	// namespaces.
 	Patterns, Foreign []int
 
-	answers answers
+	// expressions is the number of entries with a pattern that takes time to match.
+	expressions int
+	answers     answers
 }
 
 // Find returns the first entry that names a source.
@@ -54,10 +56,10 @@ func (l *NameList) Find(name string) (entry string, found bool) {
 		return "", false
 	}
 	var at int
-	if len(l.Patterns) <= fewPatterns || strings.Contains(name, "/") { // no pattern matches a slash
+	if l.expressions <= fewExpressions || strings.Contains(name, "/") { // no pattern matches a slash
 		at = l.match(name)
 	} else {
-		at = l.answers.find(name, l.match)
+		at = l.answers.find(name, min(l.expressions*answersEach, mostAnswers), l.match)
 	}
 	if at == nowhere {
 		return "", false
@@ -111,6 +113,9 @@ func (l *NameList) add(entry NamedEntry) {
 	switch {
 	case entry.Pattern != nil:
 		l.Patterns = append(l.Patterns, at)
+		if _, quick := entry.Pattern.(dotted); !quick {
+			l.expressions++
+		}
 	case strings.Contains(entry.Text, "/"):
 		l.Foreign = append(l.Foreign, at)
 	}

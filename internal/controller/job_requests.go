@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,15 +75,23 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 
 // createHeld creates a Job that is held. An admission controller such as Kueue may suspend each new
 // Job, with or without a label that shows that. A dry run asks for that first. Otherwise Reroll
-// would let the Job go, and start Pods for which a queue has no capacity. If the dry run fails,
-// for example because a webhook does not support it, it decides nothing.
+// would unsuspend the Job, and start Pods for which a queue has no capacity. A refusal decides
+// nothing, because it may last: for example, a webhook does not support dry runs.
 func (c *Controller) createHeld(ctx context.Context, namespace string, job *batchv1.Job) (runtime.Object, error) {
 	if user := kinds.Unsuspended(job); user != nil {
+		key := jobKey(namespace, job.Name)
 		obj, err := c.api.TryCreate(ctx, kinds.Jobs(), namespace, user)
-		if tried, ok := obj.(*batchv1.Job); ok && err == nil {
+		tried, ok := obj.(*batchv1.Job)
+		switch {
+		case err == nil && ok:
 			kinds.StaySuspended(job, tried)
-		} else {
-			c.log.Debug("could not find out whether an admission controller suspends a Job", "job", jobKey(namespace, job.Name).String(), "error", err)
+		case isRefusal(err) && !apierrors.IsTooManyRequests(err):
+			c.log.Info("could not find out whether an admission controller suspends a Job", "job", key.String(), "error", err)
+		default:
+			return nil, fmt.Errorf("find out whether an admission controller suspends %s: %w", key, err)
+		}
+		if !c.leads() { // a webhook may have taken long
+			return nil, retryAfter(leadAgain)
 		}
 	}
 	return c.api.Create(ctx, kinds.Jobs(), namespace, job)

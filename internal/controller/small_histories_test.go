@@ -96,8 +96,8 @@ func drawSmall(t *testing.T, bounds map[excuse]float64, play func(seed uint64) *
 	}
 	fmt.Printf("%s: %d histories from REROLL_BASE=%d: %d reloads\n%s", t.Name(), count, base, counts["reloads"], excuseLine(count, counts, bounds))
 	checkExcuses(t, count, counts, bounds)
-	if counts["reloads"] < int(count) {
-		t.Errorf("%d reloads in %d histories: that proves too little", counts["reloads"], count)
+	if doubts := counts[inDoubt.counter()]; counts["reloads"] < int(count) || doubts*4 > counts["reloads"] {
+		t.Errorf("%d reloads in %d histories, %d of them in doubt: that proves too little", counts["reloads"], count, doubts)
 	}
 }
 

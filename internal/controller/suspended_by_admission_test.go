@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 func suspend(o *batchv1.Job) { o.Spec.Suspend = new(true) }
@@ -24,7 +25,7 @@ func TestAJobThatAnAdmissionControllerSuspendsStaysSuspended(t *testing.T) {
 	}{
 		"admission suspends it":       {unchanged, suspend, nil, 1, true},
 		"admission does not":          {unchanged, unchanged, nil, 1, false},
-		"dry runs are not supported":  {unchanged, suspend, errors.New("admission webhook does not support dry run"), 1, false},
+		"dry runs are not supported":  {unchanged, suspend, apierrors.NewBadRequest("admission webhook does not support dry run"), 1, false},
 		"a queue has it in any case":  {func(o *batchv1.Job) { o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "all"} }, suspend, nil, 0, true},
 		"a webhook hands it to Kueue": {unchanged, func(o *batchv1.Job) { o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "all"} }, nil, 1, true},
 	} {
@@ -59,6 +60,31 @@ func TestAJobThatAnAdmissionControllerSuspendsStaysSuspended(t *testing.T) {
 			s.play(time.Hour)
 			if len(s.writes) != 0 {
 				t.Errorf("it is fought over: %v", s.writes)
+			}
+		})
+	}
+}
+
+// An answer that may be another one in a moment decides nothing, so that the queue is not bypassed.
+func TestADryRunThatFailsForAMomentIsTriedAgain(t *testing.T) {
+	for about, err := range map[string]error{
+		"too many requests": apierrors.NewTooManyRequests("later", 1),
+		"a server error":    apierrors.NewInternalError(errors.New("webhook is down")),
+		"no answer":         errors.New("connection refused"),
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newJobStage(t)
+			s.run("load", unchanged)
+			s.writes, s.made, s.refusesTries = nil, suspend, err
+			s.edit("load", "2")
+			s.play(time.Minute)
+			if want := "create copy, patch copy, delete load"; s.written() != want || len(s.tries) < 2 {
+				t.Fatalf("written: %s, after %d dry runs", s.written(), len(s.tries))
+			}
+			s.refusesTries = nil
+			s.play(time.Hour)
+			if load := s.jobNamed("load"); !*load.Spec.Suspend {
+				t.Error("it is unsuspended")
 			}
 		})
 	}

@@ -200,8 +200,8 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 	return k
 }
 
-// Reusing returns the policy with the lists of a known one that are equal, so that what they were
-// matched with before is matched only once.
+// Reusing returns the policy with the lists of a known one that are equal, so that their remembered
+// answers are kept.
 func (p Policy) Reusing(known *Policy) Policy {
 	for i := range p.kinds {
 		p.kinds[i].entries = p.kinds[i].entries.Reusing(known.kinds[i].entries)

@@ -39,7 +39,7 @@ func say(format string, args ...any) phrase {
 func (p phrase) String() string { return p.escaped(func(text string) string { return text }) }
 
 // escaped is the phrase for one sink. A plain name is not escaped, so that dashboards and filters
-// still match it.
+// still match most names.
 func (p phrase) escaped(escape func(string) string) string {
 	var b strings.Builder
 	for _, s := range p {
@@ -69,16 +69,18 @@ func (p phrase) cutTo(room int) phrase {
 }
 
 // isPlainName reports whether a text has only letters, digits, dashes and dots, like the names of
-// most Kubernetes objects, and cannot be the name of a host. Some chats make a link of that.
+// most Kubernetes objects, and no part of it can be the name of a host. Some chats make a link of that.
 func isPlainName(text string) bool {
 	isLetter := func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) }
-	isDigit := func(r rune) bool { return r >= '0' && r <= '9' }
-	if strings.ContainsFunc(text, func(r rune) bool { return !isLetter(r) && !isDigit(r) && r != '-' && r != '.' }) {
-		return false
+	isOther := func(r rune) bool { return !isLetter(r) && (r < '0' || r > '9') && r != '-' && r != '.' }
+	afterDot := false
+	for _, r := range text {
+		if isOther(r) || afterDot && isLetter(r) { // each top-level domain begins with a letter
+			return false
+		}
+		afterDot = r == '.'
 	}
-	host := strings.TrimRight(text, ".")
-	dot := strings.LastIndexByte(host, '.')
-	return dot < 0 || !isLetter(rune(host[dot+1])) // each top-level domain begins with a letter
+	return true
 }
 
 // OneLine removes line breaks and characters that control a terminal or reorder text. Otherwise a

@@ -39,7 +39,9 @@ func hostileAlert(t *testing.T, sink string) string {
 	host := reloadFor("www.evil.example", "greeting")
 	host.Changes[1].Source.Key.Name = "evil.example."
 	s.Reloaded(web(), host, time.Millisecond)
-	s.run().told(6)
+	host = reloadFor("evil.example.1", "greeting")
+	s.Reloaded(web(), host, time.Millisecond)
+	s.run().told(7)
 	var all []string
 	for _, letter := range s.far.got() {
 		if letter.contentType != "application/json" {

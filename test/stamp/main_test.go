@@ -62,7 +62,7 @@ func newUser(t *testing.T, folders ...string) *user {
 	}
 	u := &user{T: t, Clients: programs, dir: t.TempDir()}
 	home := t.TempDir()
-	u.env = []string{"HOME=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home, "KUBECONFIG=" + os.DevNull, "PATH=" + os.Getenv("PATH")}
+	u.env = []string{"HOME=" + home, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home, "KUBECONFIG=" + os.DevNull, harness.RaceDetector, "PATH=" + os.Getenv("PATH")}
 	for _, folder := range folders {
 		if err := os.CopyFS(filepath.Join(u.dir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func notifications() []mutation {
 		{
 			what: "alerts: a chat makes a link of a name of a tenant",
 			file: "internal/report/phrase.go",
-			from: "return dot < 0 || !isLetter(rune(host[dot+1]))", to: "return dot < 0 || host != text",
+			from: "|| afterDot && isLetter(r) {", to: "{",
 			in: "./internal/report", tests: "ShowsTextsOfTenantsAsTheyAre$",
 		},
 		{

@@ -61,8 +61,28 @@ func (s *State) Compared(f *reload.Facts) {
 	known.seen.ForgetPolicies(known.LedgerText != "" || known.remembered != "")
 	known.seen.ForgetRecounts(f.Seen.Recounted)
 	if f.Pods != nil && known.revision == revision {
-		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && lacks, marks
+		if known.seen.TemplateReverted {
+			known.asked = known.seen.Template
+		}
+		known.seen.TemplateReverted, known.seen.Trusted = known.seen.TemplateReverted && (lacks || known.missedOne(s)), marks
 	}
+}
+
+// isBefore reports whether a change of a version is from before a template that came back, whose Pods
+// were asked. If its watch shows it only now, they may lack it nevertheless.
+func (w *workloadRecord) isBefore(version uint64) bool {
+	return version < w.asked && w.asked == w.seen.Template
+}
+
+// missedOne reports whether there is such a change of a source that the workload was not compared with.
+func (w *workloadRecord) missedOne(s *State) bool {
+	for key := range w.away {
+		now, ok := s.index.source(key.In(w.Key.Namespace))
+		if ok && w.isBefore(now.changedFor(w.keysOf(&now.Source, s.keys))) {
+			return true
+		}
+	}
+	return false
 }
 
 // Sending records the ledger of a write that is about to begin. It returns a function to call if
@@ -169,9 +189,15 @@ func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Awa
 	return kept
 }
 
-func (w *workloadRecord) recordAway(key source.LocalKey, away reload.Away) {
+func (w *workloadRecord) recordAway(key source.LocalKey, away reload.Away, version uint64) {
 	if w.away == nil {
 		w.away = map[source.LocalKey]reload.Away{}
 	}
 	w.away[key] = away
+	w.doubt(version)
+}
+
+// doubt is for a change of a source. The next comparison asks the Pods again if they may lack it.
+func (w *workloadRecord) doubt(version uint64) {
+	w.seen.TemplateReverted = w.seen.TemplateReverted || w.isBefore(version)
 }

@@ -221,7 +221,7 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 		default:
 			away.Version = w.seen.ComparedAt + 1
 		}
-		w.recordAway(key, away)
+		w.recordAway(key, away, now.seen.Version)
 	}
 }
 
@@ -236,7 +236,7 @@ func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord
 			away = s.leaves(w, key, &now, &before, live && noted)
 		}
 		away.Noted = noted
-		w.recordAway(key, away)
+		w.recordAway(key, away, now.seen.Version)
 	}
 }
 
@@ -258,12 +258,6 @@ func (s *State) leaves(w *workloadRecord, key source.LocalKey, now, before *sour
 		away.Version = before.seen.Version + 1
 	}
 	return away
-}
-
-// doesWithout reports whether Pods of a workload start even if a referenced source does not exist.
-func (w *workloadRecord) doesWithout(key source.LocalKey) bool {
-	ref, refers := w.Reference(key)
-	return refers && workload.Optional(ref.Uses)
 }
 
 // Source returns a known source.
@@ -288,6 +282,9 @@ func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workl
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
+	for _, concern := range concerned {
+		s.workloads[concern].doubt(departure.Version)
+	}
 	known, ok := s.known(key)
 	if ok && !s.noHistory {
 		known.departure = &departure

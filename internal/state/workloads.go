@@ -39,6 +39,9 @@ type workloadRecord struct {
 	sending sending
 	// answered is the version in the latest response to a write of ours.
 	answered uint64
+	// asked is the version of a template that came back and whose Pods were asked since; 0 if there was
+	// none.
+	asked uint64
 }
 
 type own struct {
@@ -136,6 +139,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 // inherit copies what is remembered of the same object.
 func (s *State) inherit(next, known *workloadRecord, version uint64) {
 	next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
+	next.asked = known.asked
 	next.away, next.compared, next.comparedIn, next.sending = known.away, known.compared, known.comparedIn, known.sending
 	next.keepRemoved(known)
 	unselected := s.awayUnselected(known)
@@ -222,4 +226,10 @@ func (s *State) dropWorkload(key workload.Key) {
 		s.countWaves(known, nil)
 		delete(s.workloads, key)
 	}
+}
+
+// doesWithout reports whether Pods of a workload start even if a referenced source does not exist.
+func (w *workloadRecord) doesWithout(key source.LocalKey) bool {
+	ref, refers := w.Reference(key)
+	return refers && workload.Optional(ref.Uses)
 }

@@ -2,7 +2,7 @@ package main
 
 // orders are mutations of what follows from the order in which events were seen.
 func orders() []mutation {
-	const before, references = "^TestDataFromBeforeItsUse$", "^TestSinceWhenPodsMayReferenceASource$"
+	const before, references, late = "^TestDataFromBeforeItsUse$", "^TestSinceWhenPodsMayReferenceASource$", "^TestPodsAreAskedAgainAboutAChangeThatArrivesLate$"
 	return []mutation{
 		{
 			what: "order: what pods may have of a source that went before a later ledger is not noted",
@@ -121,8 +121,32 @@ func orders() []mutation {
 		{
 			what: "order: Pods that were asked are known to have the data of a deleted source",
 			file: "internal/state/compared.go",
-			from: "known.seen.TemplateReverted && lacks", to: "lacks && false",
+			from: "(lacks ||", to: "(lacks && false ||",
 			in: known, tests: "^TestPodsAreAskedAgainAboutADeletedSource$",
+		},
+		{
+			what: "order: Pods that were asked are known to have what a late watch shows",
+			file: "internal/state/compared.go",
+			from: "	w.doubt(version)\n", to: "",
+			in: known, tests: late,
+		},
+		{
+			what: "order: Pods that were asked are known to lack what a late watch shows is deleted",
+			file: "internal/state/sources.go",
+			from: "		s.workloads[concern].doubt(departure.Version)\n", to: "		_ = concern\n",
+			in: known, tests: late,
+		},
+		{
+			what: "order: Pods that were asked have what a watch shows while they are asked",
+			file: "internal/state/compared.go",
+			from: " || known.missedOne(s))", to: ")",
+			in: known, tests: late,
+		},
+		{
+			what: "order: an event of a workload forgets that its Pods were asked",
+			file: "internal/state/workloads.go",
+			from: "	next.asked = known.asked\n", to: "",
+			in: known, tests: late,
 		},
 		{
 			what: "order: Pods that are back have no earlier data of a source that was created since",

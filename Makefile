@@ -66,7 +66,7 @@ WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build 
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
 RACE =
 # Tests on a control plane start the controller that is built here once, for all packages. It is the one that users get: each
-# process with the race detector takes almost three times as much. CI has that one in scenarios and in histories.
+# process with the race detector takes almost three times as much time. CI has that one in scenarios and in histories.
 STARTED = REROLL_BINARY=$(CURDIR)/bin/reroll$(with-race)
 with-race = $(if $(all)$(RACE),-race)
 histories: with-race = -race
@@ -173,8 +173,7 @@ test: LINTED = $(if $(all),,changed)
 test: linux build$(with-race) build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
-	@# run. Without REROLL_BASE a run draws fresh ones. The histories on a real API server are two:
-	@# each takes 8 s of processor time.
+	@# run. Without REROLL_BASE a run draws fresh ones. Two are on a real API server: each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm $(STARTED) REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
 		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES))
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// manyPatterns has expressions and names with dots, of which several match the same names.
+// manyPatterns is a list of expressions and of names with dots. Several of them match the same names.
 func manyPatterns(t *testing.T) *NameList {
 	t.Helper()
 	names := DefaultNames()

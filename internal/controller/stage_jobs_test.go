@@ -126,7 +126,7 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 // TryCreate implements API.
 func (s *jobStage) TryCreate(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
 	job := obj.(*batchv1.Job).DeepCopy()
-	s.tries = append(s.tries, obj.(*batchv1.Job).DeepCopy())
+	s.tries = append(s.tries, job.DeepCopy())
 	if s.refusesTries != nil {
 		return nil, s.refusesTries
 	}

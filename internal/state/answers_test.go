@@ -17,7 +17,7 @@ import (
 // A namespace user chooses the expressions of many workloads and the names of many ConfigMaps, and each
 // change of one of these concerns all workloads.
 
-// expressive is a workload with so many expressions, each of which reads a name to its end.
+// expressive is a workload with a number of expressions. To match one takes all characters of a name.
 func expressive(name string, version, expressions int) workload.Workload {
 	return deployment(name, "", version, byName, numbered(".*-%d", expressions))
 }
@@ -70,7 +70,7 @@ func TestAnswersOfExpressionsTakeLittleMemory(t *testing.T) {
 		for i := range workloads {
 			concerned(s, fmt.Sprintf("w-%d", i))
 		}
-		for i := range names { // each event brings its own text of the name
+		for i := range names { // each event has another copy of the name
 			s.PutSource(configMap(longName(i), "one", version+2), live)
 		}
 	}
@@ -78,12 +78,4 @@ func TestAnswersOfExpressionsTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d MiB are kept, may be %d", kept>>20, most>>20)
 	}
 	runtime.KeepAlive(s)
-}
-
-// heap is what is kept in memory.
-func heap() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }

@@ -41,7 +41,7 @@ func worstHolders() map[string]func() workload.Workload {
 		all[name] = func() workload.Workload {
 			clones := slices.Clone(annotations)
 			for i, text := range clones {
-				clones[i] = strings.Clone(text) // as each event brings it
+				clones[i] = strings.Clone(text) // each event has another copy
 			}
 			return named(1, clones)
 		}

@@ -72,7 +72,8 @@ func stagesBut(stage ...string) *corev1.ClusterTrustBundleProjection {
 	}}
 }
 
-// ofTemplate is a workload of which only the used keys count, with more annotations as key, value, ….
+// ofTemplate is a workload of which only the used keys count. More are the names and values of further
+// annotations.
 func ofTemplate(spec *corev1.PodSpec, more ...string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", ResourceVersion: "1", Annotations: map[string]string{auto: "true", annotations.Keys: "used"}}
 	for i := 0; i < len(more); i += 2 {
@@ -85,13 +86,9 @@ func TestTheWorstTemplatesKeepLittleMemory(t *testing.T) {
 	for name, spec := range worstTemplates() {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
+			before := heap()
 			s.PutWorkload(ofTemplate(spec), live)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 4<<20 {
+			if kept := heap() - before; kept > 4<<20 {
 				t.Errorf("%d bytes are kept, may be %d", kept, 4<<20)
 			}
 			runtime.KeepAlive(s)

@@ -31,8 +31,7 @@ const (
 
 // TestHistories draws histories at random, and prints from which seed on. REROLL_REAL_HISTORIES=n draws
 // n of them, REROLL_BASE=n begins with that seed, and REROLL_SEED=n draws that one alone and prints it.
-// A seed fixes what users and faults do, and not how quickly
-// the cluster follows.
+// A seed fixes what users and faults do, and not how quickly the cluster follows.
 func TestHistories(t *testing.T) {
 	began := time.Now()
 	first, count, alone := number(t, "REROLL_BASE", rand.Uint64N(1<<40)), number(t, "REROLL_REAL_HISTORIES", drawn), false

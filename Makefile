@@ -121,6 +121,11 @@ image: preflight ## One tar for docker load, kind load image-archive and ctr ima
 release-dry-run: preflight ## All that a release consists of, in bin/release, published nowhere (VERSION=1.2.3 REPOSITORY=name)
 	@$(GO_SH) run ./tools/release -version '$(VERSION)' -repository '$(REPOSITORY)' -o bin/release
 
+# Whoever changed one of these has what is made from them generated again before the tests, and sees it in git status.
+MADE_FROM = $(wildcard $(shell git ls-files -- charts/reroll internal/config internal/kinds internal/rules test/scenarios/testdata/custom-kinds-values.yaml tools/flags tools/overlays tools/values))
+bin/generated: $(MADE_FROM) | bin/helm
+	@$(MAKE) --no-print-directory generate && touch $@
+
 generate: bin/helm ## What is made from something else: deploy/ and the README.md of the chart, docs/reference/flags.md
 	@mkdir -p deploy
 	@# Plain YAML is not rendered for a cluster: whether there are Argo Rollouts, whoever chooses a file says.
@@ -170,7 +175,7 @@ check: build cgo lint suite ## Before each commit: build, lint, and all tests of
 	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) $(call histories,Histories,$(raced))
 
 test: LINTED = $(if $(all),,changed)
-test: linux build$(with-race) build cgo lint suite bin/helm ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
+test: linux build$(with-race) build cgo lint suite bin/generated ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
 	@# run. Without REROLL_BASE a run draws fresh ones. Two are on a real API server: each takes 8 s of processor time.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -113,7 +114,8 @@ func (c *Controller) fillStorm() {
 	c.storm.Filled()
 }
 
-// stormMoved queues the workloads that waited if they may start now. The caller holds storm.mu.
+// stormMoved queues the workloads that waited if they may start now. Only a halt that is another one
+// is published: each look at what users accept ends here, too. The caller holds storm.mu.
 func (c *Controller) stormMoved() {
 	var now metainfo.Halted
 	if now.Namespaces, now.All = c.storm.Halted(); now.Is() {
@@ -128,7 +130,7 @@ func (c *Controller) stormMoved() {
 			c.queue.Add(key, 0, 0)
 		}
 	}
-	if before.Is() || now.Is() {
+	if !reflect.DeepEqual(before, now) {
 		select {
 		case c.storm.changed <- struct{}{}:
 		default:

@@ -87,6 +87,35 @@ func TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover(t *testing.T) {
 	}
 }
 
+// Otherwise each publication causes the next one, as fast as the API server answers.
+func TestAHaltThatStaysIsPublishedOnce(t *testing.T) {
+	s, pins := halting(t)
+	moved := func() bool {
+		select {
+		case <-s.controller.storm.changed:
+			return true
+		default:
+			return false
+		}
+	}
+	if !moved() {
+		t.Error("nobody publishes that reloads are halted")
+	}
+	s.halted("published", true)
+	if moved() {
+		t.Error("a halt that is published is published again at once")
+	}
+	s.change("3")
+	s.roll("w0", true)
+	if !moved() {
+		t.Error("nobody publishes that reloads are not halted any more")
+	}
+	s.halted("one of them is mended", false)
+	if moved() || pins.Is() {
+		t.Error("that reloads are not halted any more is published again at once")
+	}
+}
+
 func TestAUserAcceptsFailedReloadsAndNoLaterOnes(t *testing.T) {
 	s, pins := halting(t)
 	create := func(name string) {

@@ -132,6 +132,12 @@ func halts() []mutation {
 			in: controller, tests: "^TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover$",
 		},
 		{
+			what: "halt: each publication causes the next one",
+			file: shell,
+			from: "!reflect.DeepEqual(before, now)", to: "before.Is() || now.Is()",
+			in: controller, tests: "^TestAHaltThatStaysIsPublishedOnce$",
+		},
+		{
 			what: "halt: a restart ends it",
 			file: storm,
 			from: "case s.mayHaltIn(ns):", to: "case false && s.mayHaltIn(ns):",

@@ -73,7 +73,9 @@ histories: with-race = -race
 # These are two runs of go test at the same time.
 parts = -- -p $(2) $(RACE) $(filter-out $(filter-out $(TWICE),$(SIDE_BY_SIDE)),$(1)) -- -p $(2) -race -skip '$(ALONE)' $(filter $(SIDE_BY_SIDE),$(1))
 # This is a further one: what is kept or drawn, by name.
-histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) ./internal/controller
+histories = -- $(RACE) -run '$(1)' REROLL_HISTORIES=$(2) $(3) ./internal/controller
+# make test begins with another history each time, and shows with which one; CI judges a change by the same ones each time.
+base := $(or $(REROLL_BASE),$(shell date +%s%3N))
 # The scenarios of kinds that not all clusters have take two control planes of their own.
 ON_SOME_CLUSTERS = TestKinds|TestWithoutStreamedLists
 # These try the words of scenarios, as make test-tools does the rest of what tests are made of.
@@ -178,9 +180,9 @@ test: LINTED = $(if $(all),,changed)
 test: linux build$(with-race) build cgo lint suite bin/generated ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
-	@# run. Without REROLL_BASE a run draws fresh ones. Two are on a real API server: each takes 8 s of processor time.
+	@# run. Two are on a real API server: each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm $(STARTED) REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
-		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES))
+		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES),REROLL_BASE=$(base))
 
 LINTED =
 lint: preflight bin/golangci-lint ## gofmt and the linters of .golangci.yml, which do what go vet does

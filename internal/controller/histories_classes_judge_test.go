@@ -24,6 +24,7 @@ func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 	}
 	if o.mayBeForClass(w, l) {
 		w.forClasses++
+		w.forPast++
 		return why, true
 	}
 	return strings.TrimPrefix(why+o.whyNotForClass(w, l), "; "), false
@@ -298,7 +299,7 @@ func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name s
 		return
 	}
 	o.h.count("single rotations")
-	if reloads := w.reloadsSince(o.since); reloads != 1 && (reloads != 0 || !w.waited) {
+	if reloads := w.reloadsSince(o.since); reloads == 0 && !w.waited || reloads-w.forPast > 1 {
 		o.fail("%s was rolled %d times for the only rotation, that of %s at %d", w.name, reloads, name, all[since].version)
 	}
 }

@@ -46,7 +46,7 @@ func (o *oracle) atRest() {
 	o.adoptClasses()
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
-		w.forClasses = 0
+		w.forClasses, w.forPast = 0, 0
 		for src := range w.covered {
 			// A ledger that is removed twice stays in memory for a while, and is lost with it.
 			if w.adopted[src] == 0 && o.sources[src].exists && w.tampered < 2 {

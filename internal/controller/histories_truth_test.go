@@ -86,8 +86,9 @@ type workloadTruth struct {
 	// overwritten are changes that left no time, after a change that no controller had acted on.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64
-	// forClasses counts those since the last rest that may be for a class.
-	forClasses int
+	// forClasses counts those since the last rest that may be for a class, and forPast those of them
+	// that are for no rotation that was shown, and are excused.
+	forClasses, forPast int
 	// named are the sources that existed when the controller wrote last. missed has the versions up
 	// to which they were known not to exist when it rolled last.
 	named  map[simapi.Source]bool

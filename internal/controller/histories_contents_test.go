@@ -250,6 +250,16 @@ func (o *oracle) latestShown(src simapi.Source, l *look) time.Time {
 	return shown
 }
 
+// seemsEdited reports whether the API shows a false edit, or did before the managers of the source
+// were removed, while only the age of Pods decides.
+func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
+	_, known := l.known[src]
+	dates, latest := o.sources[src].dates, o.latestShown(src, l)
+	return known && !latest.Before(o.installedIn) && l.older(latest) && slices.ContainsFunc(dates, func(d dated) bool {
+		return d.version <= l.known[src] && d.misleads && d.date.Equal(latest)
+	})
+}
+
 // away is the version in which the current data was replaced, and back the version in which it
 // returned. Both are 0 if it was never there before.
 func (s *sourceTruth) away() (away, back uint64) {

@@ -231,13 +231,6 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	return strings.Join(why, "; "), false
 }
 
-// seemsEdited reports whether the API shows a false edit, while only the age of Pods decides.
-func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
-	_, known := l.known[src]
-	shown := o.sources[src].datedAt(l.known[src])
-	return known && shown.misleads && !shown.date.Before(o.installedIn) && l.older(shown.date)
-}
-
 // mayBeFor reports whether a rollout of ours may be for the latest change that it had been shown.
 func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change) (string, bool) {
 	horizon := max(w.foreign, w.first[src])

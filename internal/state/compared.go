@@ -60,7 +60,8 @@ func (s *State) Compared(f *reload.Facts) {
 	known.seen.ComparedAt = f.Version
 	known.seen.ForgetPolicies(known.LedgerText != "" || known.remembered != "")
 	known.seen.ForgetRecounts(f.Seen.Recounted)
-	if f.Pods != nil && known.revision == revision {
+	// A template that came back since is not the one whose Pods were asked.
+	if f.Pods != nil && known.revision == revision && known.seen.Template == f.Seen.Template {
 		if known.seen.TemplateReverted {
 			known.asked = known.seen.Template
 		}

@@ -74,3 +74,21 @@ func TestPodsAreAskedAgainAboutAChangeThatArrivesLate(t *testing.T) {
 		})
 	}
 }
+
+// While the Pods of a template are asked, it is replaced, for example by the reload, and comes back.
+func TestATemplateThatComesBackMeanwhileIsAskedAgain(t *testing.T) {
+	web := func(refersTo string, version int) workload.Workload {
+		return deployment("web", refersTo, version, auto, "true")
+	}
+	s := New(false)
+	s.PutSource(configMap("cm", "one", 1), live)
+	s.PutWorkload(web("cm", 2), live)
+	f, _ := s.Facts(web("", 0).Key)
+	f.Pods = &reload.Pods{}
+	s.PutWorkload(web("other", 3), live)
+	s.PutWorkload(web("cm", 4), live)
+	s.Compared(&f)
+	if f, _ := s.Facts(web("", 0).Key); !f.Seen.TemplateReverted {
+		t.Error("what its Pods had before counts")
+	}
+}

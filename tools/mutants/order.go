@@ -143,6 +143,12 @@ func orders() []mutation {
 			in: known, tests: late,
 		},
 		{
+			what: "order: a template that comes back while its Pods are asked needs not be asked again",
+			file: "internal/state/compared.go",
+			from: " && known.seen.Template == f.Seen.Template {", to: " {",
+			in: known, tests: "^TestATemplateThatComesBackMeanwhileIsAskedAgain$",
+		},
+		{
 			what: "order: an event of a workload forgets that its Pods were asked",
 			file: "internal/state/workloads.go",
 			from: "	next.asked = known.asked\n", to: "",

@@ -7,6 +7,7 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	for name, c := range o.classes.covers[w.uid] {
 		if c.covered {
 			c.tampered, c.lapsed = w.tampered, c.lapsed && o.knewNoReturn(c, l, name)
+			c.recorded = latestRotation(l.shown[name]).turn
 			if rolled {
 				c.carried = max(c.carried, latestRotation(l.shown[name]).turn)
 				c.brought = max(c.brought, l.newest[name])

@@ -167,7 +167,8 @@ func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *clas
 	case r.version <= o.installedAt && !r.date.Before(o.installedIn):
 		return o.excused(installedThen)
 	case r.version <= o.installedAt:
-		return false
+		// The ledger has a later turn, which no status reports any more.
+		return r.turn < c.recorded && o.excused(shownAgain)
 	case r.version <= c.first:
 		unseen := c.first <= max(l.live[simapi.ClassResource], l.live[plural(l.key.Kind)])
 		return unseen && o.excused(optedInUnseen)
@@ -249,8 +250,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
-	adopted := c.adopted > 0 && c.adopted <= last.version
 	brought := min(last.version, o.seemedBackIn(name, last), o.seemedLateIn(name, last))
+	adopted := c.adopted > 0 && c.adopted <= brought
 	if !mounts(pod, name) {
 		brought = min(brought, o.broughtIn(name).version) // a later turn may have no other data for it
 	}
@@ -266,7 +267,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && last.version <= o.lastGap:
 		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
-	case !adopted && last.version <= o.lastGap:
+	case !adopted && brought <= o.lastGap:
 		return o.excused(notAdopted)
 	case (!mounts(pod, name) || !o.sources[src].exists) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
 		return o.excused(rotationGone)

@@ -80,7 +80,7 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 	for _, id := range classObjects() {
 		now := version(told.turn, id)
 		known, before := last[id]
-		late := now == version(told.from, id) && now == version(told.started, id) && live
+		late := now == version(told.from, id) && live // the write changed other objects
 		for between := told.from + 1; between <= known; between++ {
 			late = late || version(between, id) == now
 		}
@@ -88,7 +88,9 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		// turn after this one. Then the controller still takes the earlier turn for the latest one.
 		late = late || before && givenIn(told.turn, id) > givenIn(told.from, id)
 		skipped := told.turn < known && givenIn(told.turn, id) == 0 && (!live || now != version(told.from, id))
-		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped) {
+		// A Pod that had the latest version was not behind, so that another version is taken for later.
+		left := live && before && now != version(told.from, id) && version(told.from, id) == version(known, id)
+		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped || left) {
 			last[id] = told.turn
 		}
 	}

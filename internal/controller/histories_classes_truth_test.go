@@ -97,10 +97,11 @@ type classCover struct {
 	ended        turn
 	// adopted is from when on the controller has had time to record the class.
 	adopted uint64
-	// carried is the turn of our last rollout. brought is the latest reported turn at that time.
+	// recorded is the turn of our last ledger that has the data, and carried that of our last rollout.
+	// brought is the latest reported turn at that time.
 	// tampered counts the changes of the ledger by other clients before our last write.
-	carried, brought int
-	tampered         int
+	recorded, carried, brought int
+	tampered                   int
 	// other reports whether our last rollout took other versions for its data than those of carried.
 	other bool
 	// late is the late status that our last rollout knew, and afterLate counts the rollouts that
@@ -190,7 +191,7 @@ func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, at turn, from
 		asks := o.sources[src] != nil && o.asksFor(obj, src, o.all)
 		switch {
 		case asks && c == nil:
-			covers[name] = &classCover{covered: true, since: from, first: from, carried: -1, brought: -1}
+			covers[name] = &classCover{covered: true, since: from, first: from, recorded: -1, carried: -1, brought: -1}
 		case asks && !c.covered:
 			c.covered, c.since = true, from
 		case !asks && c != nil && c.covered:

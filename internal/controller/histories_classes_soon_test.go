@@ -31,6 +31,18 @@ func (p *partsLook) takeAdded(told *toldOfPod, versions map[string]string) {
 	}
 }
 
+// lastAdded returns since when the controller knew the last of the objects of a class. It is zero
+// without any report.
+func (l *classLook) lastAdded(class string) time.Time {
+	var last time.Time
+	for of, at := range l.added {
+		if of.class == class && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
 // mayBeGiven reports whether a Pod started without an object of the latest rotation that the running
 // controller was shown, and so soon after the first status with it that the Pod may still be given it.
 func (o *oracle) mayBeGiven(pod *corev1.Pod, class string, added map[ofClass]time.Time, last rotation) bool {

@@ -7,17 +7,19 @@ import (
 	"time"
 )
 
-// untilNextLook is the time between two looks at something awaited, of which the last took cost.
-// Looking more often finds it earlier, not more surely: what could pass between two looks is kept
-// by the observer. What is at hand costs nothing. An API server that many tests ask is busy for
-// each of them, and then their questions delay what they wait for.
-func untilNextLook(cost time.Duration) time.Duration {
+// untilNextLook is the time between two looks at something awaited since a while, of which the last
+// took cost. Looking more often finds it earlier, not more surely: what could pass between two looks
+// is kept by the observer. What is at hand costs nothing, and what took long may take a bit longer.
+// An API server that many tests ask is busy for each of them, and then their questions delay what
+// they wait for.
+func untilNextLook(since, cost time.Duration) time.Duration {
 	const (
 		soonest = 100 * time.Millisecond
 		latest  = time.Second
 		share   = 25 // of the time, looks take at most one part in so many
+		later   = 8  // found later by at most one part in so many of the time
 	)
-	return min(max(soonest, share*cost), latest)
+	return min(max(soonest, share*cost, since/later), latest)
 }
 
 // final is an answer that looking again will not change.
@@ -33,8 +35,9 @@ const lookWithin = 2 * time.Minute
 // awaited and how things stood. A look is not cut off by the end of the context, since that would
 // tell nothing about what is looked at.
 func Await(ctx context.Context, what string, look func(context.Context) error) error {
+	began := time.Now()
 	for {
-		began := time.Now()
+		looked := time.Now()
 		err := lookOnce(ctx, look)
 		if err == nil {
 			return nil
@@ -45,7 +48,7 @@ func Await(ctx context.Context, what string, look func(context.Context) error) e
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("awaiting %s: %w: %w", what, context.Cause(ctx), err)
-		case <-time.After(untilNextLook(time.Since(began))):
+		case <-time.After(untilNextLook(time.Since(began), time.Since(looked))):
 		}
 	}
 }

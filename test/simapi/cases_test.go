@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,8 @@ type server interface {
 	// pods are those of a Job that are not about to end, and finish has one of them succeed.
 	pods(ctx context.Context, job string) ([]*corev1.Pod, error)
 	finish(ctx context.Context, pod *corev1.Pod) error
+	// jobs are all Jobs. In memory, all controllers have done then what there was to do.
+	jobs(ctx context.Context) ([]*batchv1.Job, error)
 	// events returns the next n events of a resource after a version, or fewer with the error that
 	// ended it.
 	events(ctx context.Context, resource, version string, n int) ([]watch.Event, error)
@@ -108,6 +111,9 @@ func cases() map[string]struct {
 		"an object that is made again has another uid": {madeAgain, []string{"other uid: true", "exists: 409 exists"}},
 	}
 	for name, c := range jobCases() {
+		all[name] = one(c)
+	}
+	for name, c := range cronJobCases() {
 		all[name] = one(c)
 	}
 	for name, c := range managerCases() {

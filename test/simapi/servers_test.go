@@ -47,6 +47,9 @@ func TestRealServer(t *testing.T) {
 		i++
 		ns := "case-" + strconv.Itoa(i)
 		t.Run(name, func(t *testing.T) {
+			if _, waits := cronJobCases()[name]; waits {
+				t.Parallel() // for minutes, all of them the same ones
+			}
 			_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)

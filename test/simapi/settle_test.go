@@ -20,15 +20,37 @@ func (s inMemory) delete(_ context.Context, resource, name string, opts metav1.D
 }
 
 func (s inMemory) settle(_ context.Context, resource, name string, is func(simapi.Object) bool) (simapi.Object, error) {
+	until := s.Now().Add(5 * time.Minute)
 	for {
 		obj, err := s.Get(resource, named(name))
 		if err != nil || is(obj) {
 			return obj, err
 		}
-		if !slices.ContainsFunc(s.List("jobs"), func(obj simapi.Object) bool { return s.making.StepJob(obj.(*batchv1.Job)) }) {
+		switch {
+		case s.step():
+		case len(s.List("cronjobs")) == 0 || s.Now().After(until):
 			return nil, errors.New("it never becomes so")
+		default:
+			s.Advance(time.Second) // until a CronJob is due
 		}
 	}
+}
+
+// step is a sync of one of the controllers, if there is something to do.
+func (s inMemory) step() bool {
+	return slices.ContainsFunc(s.List("jobs"), func(obj simapi.Object) bool { return s.making.StepJob(obj.(*batchv1.Job)) }) ||
+		slices.ContainsFunc(s.List("cronjobs"), func(obj simapi.Object) bool { return s.making.StepCronJob(obj.(*batchv1.CronJob)) })
+}
+
+func (s inMemory) jobs(context.Context) ([]*batchv1.Job, error) {
+	for s.step() {
+		continue
+	}
+	var jobs []*batchv1.Job
+	for _, obj := range s.List("jobs") {
+		jobs = append(jobs, obj.(*batchv1.Job))
+	}
+	return jobs, nil
 }
 
 func (s inMemory) pods(_ context.Context, job string) ([]*corev1.Pod, error) {
@@ -58,7 +80,7 @@ func (s realServer) delete(ctx context.Context, resource, name string, opts meta
 }
 
 func (s realServer) settle(ctx context.Context, resource, name string, is func(simapi.Object) bool) (simapi.Object, error) {
-	for range 300 {
+	for range 3000 { // a CronJob is due once a minute
 		obj, err := s.get(ctx, resource, name)
 		if err != nil || is(obj) {
 			return obj, err
@@ -66,6 +88,18 @@ func (s realServer) settle(ctx context.Context, resource, name string, is func(s
 		time.Sleep(100 * time.Millisecond)
 	}
 	return nil, errors.New("it never becomes so")
+}
+
+func (s realServer) jobs(ctx context.Context) ([]*batchv1.Job, error) {
+	list, err := s.client.BatchV1().Jobs(s.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs: %w", err)
+	}
+	var jobs []*batchv1.Job
+	for i := range list.Items {
+		jobs = append(jobs, &list.Items[i])
+	}
+	return jobs, nil
 }
 
 func (s realServer) pods(ctx context.Context, job string) ([]*corev1.Pod, error) {

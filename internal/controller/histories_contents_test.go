@@ -63,7 +63,8 @@ type dated struct {
 	// proven reports whether the manager of the data at that time owns nothing else, so that the
 	// time seems to be that of the data. misleads reports that it is not: an apply that removes a
 	// label gets a new time, and a manager that loses a label to another one keeps the time of the
-	// label.
+	// label. And the first apply after the managers were removed creates an entry for the data that
+	// was there, with a new time. It may have been edited before, because such edits have no time.
 	proven, misleads bool
 	untracked        bool // no field has a manager, so that the time is only that of the creation
 }

@@ -90,6 +90,18 @@ func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
 	}
 }
 
+// cameUpUnselected reports whether a source came up, or got the labels, while its namespace is no longer
+// selected, and the controller had not been shown that.
+func (o *oracle) cameUpUnselected(w *workloadTruth, src simapi.Source, l *look) bool {
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if err != nil || !o.unselected || l.known[shop] >= o.unselectedAt {
+		return false
+	}
+	o.unselected = false
+	defer func() { o.unselected = true }()
+	return o.asksFor(obj, src, o.all) && o.cameUp(w, src, l)
+}
+
 // changedSinceEarly reports whether data changed since such a ledger and since the last rollout by
 // another client.
 func (w *workloadTruth) changedSinceEarly(src simapi.Source, c change) bool {

@@ -241,11 +241,11 @@ func words(values map[string]string) []string {
 	return words
 }
 
-// latestShown is the latest time of the data that the running controller had been shown. A client may
-// have removed the managers of the source since, and with them the time.
+// latestShown is the latest time of the data that the controller had been shown before it decided. A
+// client may have removed the managers of the source since, and with them the time.
 func (o *oracle) latestShown(src simapi.Source, l *look) time.Time {
 	shown := o.sources[src].dateAt(l.known[src])
-	if newest := o.newestShown[src]; l.life == o.h.life && newest.After(shown) {
+	if newest := l.shownDates[src]; newest.After(shown) {
 		return newest
 	}
 	return shown

@@ -25,6 +25,8 @@ type look struct {
 	at uint64
 	// known has, by source, the version of the object that was delivered.
 	known map[simapi.Source]uint64
+	// shownDates has, by source, the newest time of data that was delivered.
+	shownDates map[simapi.Source]time.Time
 	// live has, by resource, the version since which no event was missed.
 	live map[string]uint64
 	// gone has, by source, the version up to which it is known not to exist.

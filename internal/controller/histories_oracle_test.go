@@ -157,7 +157,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 
 func (o *oracle) look(key workload.Key) *look {
 	o.h.noteWholes()
-	l := &look{life: o.h.life, keys: o.h.keys, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, departedAt: maps.Clone(o.goneAt), onDelete: o.h.onDelete}
+	l := &look{life: o.h.life, keys: o.h.keys, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), shownDates: maps.Clone(o.newestShown), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, departedAt: maps.Clone(o.goneAt), onDelete: o.h.onDelete}
 	for src := range o.goneAt {
 		l.departed[src] = o.gone[src]
 	}

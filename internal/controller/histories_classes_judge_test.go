@@ -106,6 +106,8 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		// Before it forgot the class, the controller was shown only earlier turns than the ledger has.
 		// Pods of the workload may have started with these, so the data seems to have come back.
 		return o.excused(shownAgain)
+	case r.turn < 0 && c.tampered < w.tampered && l.older(l.lastAdded(name)):
+		return o.excused(ledgerGone) // the one before has an earlier turn
 	case r.turn < 0 && l.newest[name] < c.recorded && l.older(l.lastAdded(name)):
 		// The ledger has a later turn, which no status reports any more, and no rotation is known.
 		return o.excused(shownAgain)

@@ -55,8 +55,11 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 // hasData reports whether the controller knew data of a source. That of a class comes from the statuses
 // of its Pods, and stays when the object of the class is deleted.
 func hasData(src simapi.Source, l *look) bool {
+	if src.Resource == simapi.ClassResource {
+		return reportsClass(l.reports, src.Name)
+	}
 	_, known := l.known[src]
-	return known || src.Resource == simapi.ClassResource && reportsClass(l.reports, src.Name)
+	return known
 }
 
 // selectedUnseen reports whether a source covers a workload only since an event of the source that the

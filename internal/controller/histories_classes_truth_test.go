@@ -29,7 +29,8 @@ import (
 //     later than the last rollout by any client and than the beginning of the cover, and the list
 //     of Pods had a stale one. Only across a gap, the rotation may be earlier than the last
 //     rollout.
-//  3. A single rotation is one rollout: see judgeSingleRotation.
+//  3. A single rotation is one rollout at most: see judgeSingleRotation. Whether one is missing, the
+//     first rule decides.
 
 // classesTruth is the knowledge about all classes.
 type classesTruth struct {

@@ -1,6 +1,8 @@
 package node_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -66,22 +68,25 @@ func TestNewContainersHaveReadTheNewValues(t *testing.T) {
 	}
 }
 
-// allPrinted fails unless each container of a Deployment has printed all of these lines at its
-// start, and runs.
+// allPrinted waits until each container of a Deployment has printed all of these lines at its start,
+// and runs. A container is ready before it has printed anything.
 func (p *place) allPrinted(name string, lines ...string) {
 	p.t.Helper()
-	pods := p.podsOf(name)
-	if len(pods) == 0 {
-		p.t.Fatalf("%s has no pods", name)
-	}
-	for _, pod := range pods {
-		printed := strings.Split(p.kubectl("logs", pod.Name), "\n")
-		for _, line := range lines {
-			if !slices.Contains(printed, line) {
-				p.t.Errorf("pod %s of %s has not printed %q, but:\n%s", pod.Name, name, line, strings.Join(printed, "\n"))
+	p.must(harness.Await(p.ctx, "what the Pods of "+name+" print", func(context.Context) error {
+		pods := p.podsOf(name)
+		if len(pods) == 0 {
+			return fmt.Errorf("%s has no pods", name)
+		}
+		for _, pod := range pods {
+			printed := strings.Split(p.kubectl("logs", pod.Name), "\n")
+			for _, line := range lines {
+				if !slices.Contains(printed, line) {
+					return fmt.Errorf("pod %s of %s has not printed %q, but:\n%s", pod.Name, name, line, strings.Join(printed, "\n"))
+				}
 			}
 		}
-	}
+		return nil
+	}))
 }
 
 // podsOf returns the pods of a workload by their label, without those that end.

@@ -124,7 +124,7 @@ release-dry-run: preflight ## All that a release consists of, in bin/release, pu
 	@$(GO_SH) run ./tools/release -version '$(VERSION)' -repository '$(REPOSITORY)' -o bin/release
 
 # Whoever changed one of these has what is made from them generated again before the tests, and sees it in git status.
-MADE_FROM = $(wildcard $(shell git ls-files -- charts/reroll internal/config internal/kinds internal/rules test/scenarios/testdata/custom-kinds-values.yaml tools/flags tools/overlays tools/values))
+MADE_FROM = $(shell find charts/reroll internal/config internal/kinds internal/rules test/scenarios/testdata/custom-kinds-values.yaml tools/flags tools/overlays tools/values)
 bin/generated: $(MADE_FROM) | bin/helm
 	@$(MAKE) --no-print-directory generate && touch $@
 

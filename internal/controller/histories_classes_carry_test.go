@@ -9,7 +9,7 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 			c.tampered, c.lapsed = w.tampered, c.lapsed && o.knewNoReturn(c, l, name)
 			c.recorded = latestRotation(l.shown[name]).turn
 			if rolled {
-				c.carried = max(c.carried, latestRotation(l.shown[name]).turn)
+				c.carried = max(c.carried, c.recorded)
 				c.brought = max(c.brought, l.newest[name])
 				c.other = l.other[name]
 			}

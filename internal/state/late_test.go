@@ -52,6 +52,12 @@ func TestPodsAreAskedAgainAboutAChangeThatArrivesLate(t *testing.T) {
 			edit(6)(s)
 			s.Compared(&f)
 		}}, false},
+		"the template is replaced while they are asked, and comes back": {[]func(*State){func(s *State) {
+			f := ask(s)
+			s.PutWorkload(web("other", 6), live)
+			s.PutWorkload(web("cm", 7), live)
+			s.Compared(&f)
+		}}, true},
 		"a deletion of before": {[]func(*State){asked, func(s *State) {
 			s.DeleteSource(configMap("cm", "", 0).Key, reload.Departure{Version: 4})
 		}}, true},
@@ -72,23 +78,5 @@ func TestPodsAreAskedAgainAboutAChangeThatArrivesLate(t *testing.T) {
 				t.Errorf("its Pods may be of before: %t, want %t", f.Seen.TemplateReverted, tc.want)
 			}
 		})
-	}
-}
-
-// While the Pods of a template are asked, it is replaced, for example by the reload, and comes back.
-func TestATemplateThatComesBackMeanwhileIsAskedAgain(t *testing.T) {
-	web := func(refersTo string, version int) workload.Workload {
-		return deployment("web", refersTo, version, auto, "true")
-	}
-	s := New(false)
-	s.PutSource(configMap("cm", "one", 1), live)
-	s.PutWorkload(web("cm", 2), live)
-	f, _ := s.Facts(web("", 0).Key)
-	f.Pods = &reload.Pods{}
-	s.PutWorkload(web("other", 3), live)
-	s.PutWorkload(web("cm", 4), live)
-	s.Compared(&f)
-	if f, _ := s.Facts(web("", 0).Key); !f.Seen.TemplateReverted {
-		t.Error("what its Pods had before counts")
 	}
 }

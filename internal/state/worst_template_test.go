@@ -72,8 +72,8 @@ func stagesBut(stage ...string) *corev1.ClusterTrustBundleProjection {
 	}}
 }
 
-// ofTemplate is a workload of which only the used keys count. More are the names and values of further
-// annotations.
+// ofTemplate is a workload of which only the used keys count. It has further annotations,
+// too: more is their keys and values, in turns.
 func ofTemplate(spec *corev1.PodSpec, more ...string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", ResourceVersion: "1", Annotations: map[string]string{auto: "true", annotations.Keys: "used"}}
 	for i := 0; i < len(more); i += 2 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// untilNextLook is the time between two looks at something awaited since a while, of which the last
-// took cost. Looking more often finds it earlier, not more surely: what could pass between two looks
-// is kept by the observer. What is at hand costs nothing, and what took long may take a bit longer.
-// An API server that many tests ask is busy for each of them, and then their questions delay what
-// they wait for.
+// untilNextLook is the time between two looks, if the first one was since ago and the last one took
+// cost. Looking more often finds it earlier, not more surely: what could pass between two looks is
+// kept by the observer. What is at hand costs nothing, and what took long may take a bit longer. An
+// API server that many tests ask is busy for each of them, and then their questions delay what they
+// wait for.
 func untilNextLook(since, cost time.Duration) time.Duration {
 	const (
 		soonest = 100 * time.Millisecond

@@ -95,17 +95,12 @@ func dueCronJob(ctx context.Context, s server, o *outcome) error {
 		return err
 	}
 	due, err := dueTime(j)
-	if err != nil {
+	// However long it takes to look at it, no other one is made meanwhile.
+	if err = errors.Join(err, setSuspend(ctx, s, "cronjobs", "report", true)); err != nil {
 		return err
 	}
 	o.say("named by the minute %t, of a minute since the CronJob was created %t", j.Name == fmt.Sprintf("report-%d", due.Unix()/60), due.After(obj.GetCreationTimestamp().Time))
-	var managers []string
-	for _, m := range j.ManagedFields {
-		if m.Subresource == "" {
-			managers = append(managers, m.Manager)
-		}
-	}
-	o.say("by %s, controlled by the CronJob %t, labels team=%s, annotated note=%s, suspended %t", sortedWords(managers),
+	o.say("by %s, controlled by the CronJob %t, labels team=%s, annotated note=%s, suspended %t", owners(j, ""),
 		metav1.IsControlledBy(j, obj), j.Labels["team"], j.Annotations["note"], *j.Spec.Suspend)
 	one, err := active(ctx, s, "report", 1)
 	if err != nil {
@@ -120,6 +115,9 @@ func dueCronJob(ctx context.Context, s server, o *outcome) error {
 		return err
 	}
 	o.say("ended: active %d", len(one.Status.Active))
+	if err := setSuspend(ctx, s, "cronjobs", "report", false); err != nil {
+		return err
+	}
 	next, err := makes(ctx, s, "report", 2)
 	if err != nil {
 		return err
@@ -134,10 +132,15 @@ func dueTime(j *batchv1.Job) (time.Time, error) {
 	return time.Parse(time.RFC3339, j.Annotations[batchv1.CronJobScheduledTimestampAnnotation])
 }
 
-func suspendedCronJob(ctx context.Context, s server, o *outcome) error {
-	_, err := s.create(ctx, cronJob("report", batchv1.AllowConcurrent, true), "helm")
+// beside creates a CronJob, and a marker: its Jobs show when the other one has been due.
+func beside(ctx context.Context, s server, c *batchv1.CronJob) error {
+	_, err := s.create(ctx, c, "helm")
 	_, markerErr := s.create(ctx, cronJob("marker", batchv1.AllowConcurrent, false), "helm")
-	if err := errors.Join(err, markerErr); err != nil {
+	return errors.Join(err, markerErr)
+}
+
+func suspendedCronJob(ctx context.Context, s server, o *outcome) error {
+	if err := beside(ctx, s, cronJob("report", batchv1.AllowConcurrent, true)); err != nil {
 		return err
 	}
 	if _, err := makes(ctx, s, "marker", 1); err != nil {
@@ -145,8 +148,7 @@ func suspendedCronJob(ctx context.Context, s server, o *outcome) error {
 	}
 	made, err := jobsOf(ctx, s, "report")
 	o.say("suspended: %d", len(made))
-	_, patchErr := s.patch(ctx, "cronjobs", "report", `{"spec":{"suspend":false}}`, "helm")
-	if err := errors.Join(err, patchErr); err != nil {
+	if err := errors.Join(err, setSuspend(ctx, s, "cronjobs", "report", false)); err != nil {
 		return err
 	}
 	if _, err := makes(ctx, s, "report", 1); err != nil {
@@ -157,9 +159,7 @@ func suspendedCronJob(ctx context.Context, s server, o *outcome) error {
 }
 
 func forbiddingCronJob(ctx context.Context, s server, o *outcome) error {
-	_, err := s.create(ctx, cronJob("report", batchv1.ForbidConcurrent, false), "helm")
-	_, markerErr := s.create(ctx, cronJob("marker", batchv1.AllowConcurrent, false), "helm")
-	if err := errors.Join(err, markerErr); err != nil {
+	if err := beside(ctx, s, cronJob("report", batchv1.ForbidConcurrent, false)); err != nil {
 		return err
 	}
 	first, err := makes(ctx, s, "report", 1)
@@ -199,7 +199,7 @@ func forgettingCronJob(ctx context.Context, s server, o *outcome) error {
 	}
 	// Nothing else is due while it is suspended.
 	background := metav1.DeletePropagationBackground
-	_, err = s.patch(ctx, "cronjobs", "report", `{"spec":{"suspend":true}}`, "helm")
+	err = setSuspend(ctx, s, "cronjobs", "report", true)
 	if err = errors.Join(err, s.delete(ctx, "jobs", first.Name, metav1.DeleteOptions{PropagationPolicy: &background})); err != nil {
 		return err
 	}

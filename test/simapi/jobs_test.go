@@ -136,18 +136,20 @@ func suspendOwners(ctx context.Context, s server, o *outcome) error {
 	if err != nil {
 		return err
 	}
-	o.say("%s", suspendOwner(obj))
+	o.say("%s", owners(obj, `"f:suspend"`))
 	if obj, err = s.patch(ctx, "jobs", "load", `{"spec":{"suspend":false}}`, "reroll"); err != nil {
 		return err
 	}
-	o.say("%s", suspendOwner(obj))
+	o.say("%s", owners(obj, `"f:suspend"`))
 	return nil
 }
 
-func suspendOwner(obj simapi.Object) string {
+// owners are the managers of an object, apart from its status, that own a field, or own any if it is
+// empty.
+func owners(obj simapi.Object, field string) string {
 	var owners []string
 	for _, m := range obj.GetManagedFields() {
-		if m.Subresource == "" && strings.Contains(m.FieldsV1.GetRawString(), `"f:suspend"`) {
+		if m.Subresource == "" && strings.Contains(m.FieldsV1.GetRawString(), field) {
 			owners = append(owners, m.Manager)
 		}
 	}
@@ -189,7 +191,11 @@ func rests(j *batchv1.Job) bool {
 func ended(j *batchv1.Job) bool { return simapi.Over(j) }
 
 func suspendLoad(ctx context.Context, s server, suspend bool) error {
-	_, err := s.patch(ctx, "jobs", "load", `{"spec":{"suspend":`+strconv.FormatBool(suspend)+`}}`, "kubectl-edit")
+	return setSuspend(ctx, s, "jobs", "load", suspend)
+}
+
+func setSuspend(ctx context.Context, s server, resource, name string, suspend bool) error {
+	_, err := s.patch(ctx, resource, name, `{"spec":{"suspend":`+strconv.FormatBool(suspend)+`}}`, "kubectl-edit")
 	return err
 }
 

@@ -78,12 +78,13 @@ var failures = map[string]failure{
 		event:  `container app of the new Pod app-[0-9a-z-]+ runs out of memory \(OOMKilled, exit code 137\)\. See .*#out-of-memory$`,
 		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ runs out of memory \(OOMKilled, exit code 137\)`,
 	},
-	// The probe can fail before the program handles signals. Then it takes a SIGKILL to end it.
+	// The probe can fail before the program handles signals. Then it takes a SIGKILL to end it, or the
+	// runtime of Go ends it with exit code 2.
 	"a container that its liveness probe kills": {
 		adds:   `{"terminationGracePeriodSeconds":1,"containers":[{"name":"app","livenessProbe":{"httpGet":{"path":"/readyz","port":8080},"periodSeconds":1,"failureThreshold":1}}]}`,
 		breaks: editsMode("mode=--never-ready"), shown: restarted,
-		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code (0|137)\)\. See .*#crash-loop$`,
-		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code (0|137)\)`,
+		event:  `container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code (0|2|137)\)\. See .*#crash-loop$`,
+		answer: `stuck 1 of 1: container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|Error|Completed|started [0-9]+ times), exit code (0|2|137)\)`,
 	},
 	"an init container that exits": {
 		adds:   `{"initContainers":[{"name":"first","image":"localhost/reroll-test-app:1","args":["serve","--exit=0","$(MODE)"],"env":[{"name":"MODE","valueFrom":{"configMapKeyRef":{"name":"mode","key":"mode"}}}]}]}`,

@@ -204,8 +204,9 @@ func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
 		}
 		o.judgeSingleRotation(w, obj, name)
 		for _, pod := range o.h.pods.Of(obj) {
-			if !o.hasTurn(pod, name, last) && !o.neverAsked(w, c, pod, name) {
-				given, _ := o.h.driver.Given(pod.UID, name)
+			given, _ := o.h.driver.Given(pod.UID, name)
+			all := o.givenTo(pod, name)
+			if last = latestRotation(all); !o.hasTurn(pod, name, last) && !o.neverAsked(w, c, pod, name, all) {
 				o.fail("at rest, pod %s of %s has started with turn %d of %s, and the rotation at %d was to turn %d", pod.Name, w.name, given.Started, name, last.version, last.turn)
 			}
 		}
@@ -251,8 +252,8 @@ func (o *oracle) broughtIn(name string) rotation {
 
 // neverAsked reports whether a Pod has another turn than the current one because no controller had
 // to act on it, or could know of it.
-func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, name string) bool {
-	last := o.firstOf(o.classes.rotations[name], pod, name)
+func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, name string, all []rotation) bool {
+	last := o.firstOf(all, pod, name)
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })

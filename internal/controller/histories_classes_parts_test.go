@@ -142,3 +142,11 @@ func (o *oracle) firstOf(all []rotation, pod *corev1.Pod, name string) rotation 
 	}
 	return first
 }
+
+// givenTo returns the rotations of a class that a Pod can have been given. With a turn that came and
+// went before it was given it, other Pods may have reported a rotation.
+func (o *oracle) givenTo(pod *corev1.Pod, name string) []rotation {
+	all := o.classes.rotations[name]
+	given, mounted := o.h.driver.Given(pod.UID, name)
+	return slices.DeleteFunc(slices.Clone(all), func(r rotation) bool { return mounted && r.turn > given.Present })
+}

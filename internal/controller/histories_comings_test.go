@@ -124,7 +124,8 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 		case w.lastRolled() >= l.departed[src]:
 		case l.departed[src] > w.covered[src]:
 			// Its Pods may have it, so that only other data counts. If Pods start without it, they may not.
-			w.named[src] = w.named[src] || !o.h.onCreate || !o.optional(src, l)
+			// With --reload-on-delete, the ledger notes that it is gone.
+			w.named[src] = w.named[src] || !o.h.onCreate || !l.onDelete && !o.optional(src, l)
 		case l.departed[src] > w.mayCover(src):
 			w.mayName[src] = true // the same, if the controller covered it then
 		}

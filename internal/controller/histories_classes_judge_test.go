@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,7 +109,7 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 		return o.excused(shownAgain)
 	case r.turn < 0 && c.tampered < w.tampered && l.older(l.lastAdded(name)):
 		return o.excused(ledgerGone) // the one before has an earlier turn
-	case r.turn < 0 && l.newest[name] < c.recorded && l.older(l.lastAdded(name)):
+	case r.turn < 0 && (l.newest[name] < c.recorded || l.other[name]) && l.older(l.lastAdded(name)):
 		// The ledger has a later turn, which no status reports any more, and no rotation is known.
 		return o.excused(shownAgain)
 	case older && w.undone() && o.mayHaveReturned(w):
@@ -158,7 +159,7 @@ func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *clas
 		return false
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
-	case r.turn < c.carried && w.lastReload() <= l.liveAt, r.turn == c.carried && r.version > max(l.liveAt, w.lastRolled()):
+	case r.turn < max(c.carried, c.recorded) && w.lastReload() <= l.liveAt, r.turn == c.carried && r.version > max(l.liveAt, w.lastRolled()):
 		return o.excused(shownAgain)
 	case r.turn == c.carried && c.other && w.lastReload() <= l.liveAt:
 		return o.excused(startedBack)
@@ -218,7 +219,7 @@ func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	given, mounted := o.h.driver.Given(pod.UID, name)
 	if !mounted {
 		r = o.broughtIn(name)
-		return o.podMade[pod.UID] > r.version || pod.CreationTimestamp.After(r.date.Add(startLag))
+		return o.podMade[pod.UID] > r.version || pod.CreationTimestamp.After(r.date.Add(startLag)) || startedAfter(pod, r.date.Add(time.Second))
 	}
 	has, turns := o.h.driver.Turn(name, given.Started), o.h.driver.Turns(name)
 	return given.Started >= r.turn || maps.Equal(has, o.h.driver.Turn(name, r.turn)) || maps.Equal(has, turns[len(turns)-1])

@@ -30,7 +30,8 @@ type classLook struct {
 	// reports whether an object seems to have gone back to its version before the turn of a Pod, and
 	// lacks whether a Pod may still be given an object that it started without.
 	stale, untold, behind, overEarlier, back, lacks map[string]bool
-	// other are the classes for whose data it took other versions than those of the latest rotation.
+	// other are the classes for whose data it took other versions than those of the latest rotation, or
+	// those of the latest turn that a Pod has started with if no rotation was shown.
 	other map[string]bool
 }
 
@@ -41,8 +42,11 @@ func (o *oracle) classesLook() classLook {
 		return l
 	}
 	for _, name := range classNames() {
-		r := latestRotation(l.shown[name])
-		l.other[name] = r.turn >= 0 && o.takesOther(name, r.turn)
+		turn := latestRotation(l.shown[name]).turn
+		if newest, reported := l.newest[name]; turn < 0 && reported {
+			turn = newest
+		}
+		l.other[name] = turn >= 0 && o.takesOther(name, turn)
 	}
 	return l
 }

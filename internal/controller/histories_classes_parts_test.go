@@ -77,10 +77,12 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 	}
 	version := func(turn int, id string) string { return o.h.driver.Turn(told.class, turn)[id] }
 	givenIn := func(turn int, id string) uint64 { return o.classes.parts.given[told.class][id+"="+version(turn, id)] }
+	others := reportsClass(o.classes.reports, told.class)
 	for _, id := range classObjects() {
 		now := version(told.turn, id)
 		known, before := last[id]
-		late := now == version(told.from, id) && live // the write changed other objects
+		kept := now == version(told.from, id) && live // the write changed other objects
+		late := kept
 		for between := told.from + 1; between <= known; between++ {
 			late = late || version(between, id) == now
 		}
@@ -90,7 +92,9 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		skipped := told.turn < known && givenIn(told.turn, id) == 0 && (!live || now != version(told.from, id))
 		// A Pod that had the latest version was not behind, so that another version is taken for later.
 		left := live && before && now != version(told.from, id) && version(told.from, id) == version(known, id)
-		if !before && now != "" || before && told.rotated && (told.turn > known && !late || skipped || left) {
+		// While others run without an object, that a Pod starts with it gives it to none of them.
+		begins := !before && now != "" && (told.rotated && !kept || !others)
+		if begins || before && told.rotated && (told.turn > known && !late || skipped || left) {
 			last[id] = told.turn
 		}
 	}
@@ -149,4 +153,11 @@ func (o *oracle) givenTo(pod *corev1.Pod, name string) []rotation {
 	all := o.classes.rotations[name]
 	given, mounted := o.h.driver.Given(pod.UID, name)
 	return slices.DeleteFunc(slices.Clone(all), func(r rotation) bool { return mounted && r.turn > given.Present })
+}
+
+// startedAfter reports whether a Pod had to wait before it started, and started after a time.
+func startedAfter(pod *corev1.Pod, at time.Time) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil && c.State.Running.StartedAt.After(at)
+	})
 }

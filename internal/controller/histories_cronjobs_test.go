@@ -54,6 +54,14 @@ type cronTruth struct {
 	// unwanted has, by source, the version with which a run of ours was decided on that a user has
 	// deleted since a Pod last started.
 	unwanted map[simapi.Source]uint64
+	// meanwhile has, by source, the data that came back while a Pod started with other data.
+	meanwhile map[simapi.Source]dataSince
+}
+
+// dataSince is the data of a source, and the version in which a Pod last started.
+type dataSince struct {
+	started uint64
+	data    string
 }
 
 // ownRun is a run of ours: the reconciliation that decided on it, and what its CronJob covered and
@@ -203,6 +211,19 @@ func (o *oracle) noteRunShown(c *cronTruth) {
 	}
 }
 
+// notedFor is the newest time of data that the ledger shows with which the data was compared for a run.
+// That of a reload that waits may show a later one than the last ledger with data.
+func (o *oracle) notedFor(c *cronTruth, run *batchv1.Job) time.Time {
+	obj, err := o.h.server.Get("cronjobs", inShop(run.OwnerReferences[0].Name))
+	if err != nil {
+		return c.noted
+	}
+	if at := time.Unix(ledgerOn(obj).DataTime, 0); at.After(c.noted) {
+		return at
+	}
+	return c.noted
+}
+
 // cronRun receives every write of a run.
 func (o *oracle) cronRun(e simapi.Event) {
 	job := e.Object.(*batchv1.Job)
@@ -228,7 +249,7 @@ func (o *oracle) cronRun(e simapi.Event) {
 	switch {
 	case !before && own:
 		c.unnoted = o.h.landing.look
-		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), maps.Clone(c.unreadable), c.noted}
+		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), maps.Clone(c.unreadable), o.notedFor(c, job)}
 	case !before:
 		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
 		o.began[job.UID] = e.Version
@@ -294,9 +315,11 @@ func (o *oracle) judgeCronJob(c *cronTruth, src simapi.Source) {
 	}
 	last := s.changes[len(s.changes)-1]
 	away, back := s.away()
+	judged := dataSince{c.started[src], s.content}
 	switch {
 	case c.started[src] > last.version, c.had[src] == s.content, c.owesNothing(s, c.started[src]), c.deletedFor(src, s):
-	case away > 0 && c.begun[src] < away && away < c.started[src] && c.started[src] < back:
+	case c.meanwhile[src] == judged, away > 0 && c.begun[src] < away && away < c.started[src] && c.started[src] < back:
+		c.meanwhile[src] = judged // the ledger has this data, also if it goes and comes back again
 		o.excused(backMeanwhile)
 	case c.started[src] == 0 && last.deleted > 0 && (c.adopted[src] == 0 || c.adopted[src] > last.version):
 		o.excused(neverRan)

@@ -86,14 +86,14 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 // changes back while the Pod runs.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID) bool {
 	content := o.sources[src].content
-	if o.leavesNoTrace(w, src) {
+	if o.leavesNoTrace(w, src, pod) {
 		o.pardonedOf(pod)[src] = content
 		return true
 	}
 	return o.pardoned[pod][src] == content && o.excused(backBeforeSeen)
 }
 
-func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
+func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source, pod types.UID) bool {
 	s := o.sources[src]
 	if w.undone() && (o.h.annotations || w.lower && w.annotated) {
 		return o.excused(nothingToTry) // no form of mark follows the annotation, and a tool may have reverted that
@@ -107,8 +107,8 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
 	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {
 		switch {
-		case c.content != s.content:
-			return false
+		case c.content != s.content, o.podMade[pod] > c.version:
+			return false // it started with data of after that change, which has gone and come back since
 		case c.version <= o.installedAt:
 			return o.excused(beforeInstalled)
 		case c.version <= w.covered[src]:

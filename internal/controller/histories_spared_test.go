@@ -18,7 +18,7 @@ type span struct{ from, to uint64 }
 func newCronTruth(obj *batchv1.CronJob, version uint64) *cronTruth {
 	return &cronTruth{
 		workloadTruth: newTruth(obj, version), spared: []span{{version, version}}, undone: map[uint64]uint64{}, gone: map[uint64]uint64{},
-		started: map[simapi.Source]uint64{}, begun: map[simapi.Source]uint64{}, had: map[simapi.Source]string{}, unwanted: map[simapi.Source]uint64{},
+		started: map[simapi.Source]uint64{}, begun: map[simapi.Source]uint64{}, had: map[simapi.Source]string{}, unwanted: map[simapi.Source]uint64{}, meanwhile: map[simapi.Source]dataSince{},
 	}
 }
 

@@ -204,6 +204,16 @@ func (o *ownJobs) putAnswer(r kinds.OwnRun, version uint64) kinds.OwnRun {
 	return o.putRunLocked(r)
 }
 
+// mayHaveBegun records that an attempt to unsuspend a run failed, and may have arrived nevertheless.
+func (o *ownJobs) mayHaveBegun(r kinds.OwnRun) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known, there := o.runs[r.Of][r.Name]; there && known.UID == r.UID {
+		known.Since = 0
+		o.runs[r.Of][r.Name] = known
+	}
+}
+
 func (o *ownJobs) run(of workload.Key, name string) kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()

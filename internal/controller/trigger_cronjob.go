@@ -227,11 +227,26 @@ func (c *Controller) unsuspendRun(ctx context.Context, w *workload.Workload, run
 	case apierrors.IsNotFound(err):
 		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}, 0) // its user has deleted it
 	case err != nil:
+		c.jobs.mayHaveBegun(own)
 		return err
 	default:
-		c.putAnsweredRun(job)
+		c.putUnsuspended(job, own)
 	}
 	return nil
+}
+
+// putUnsuspended stores a Job as the response to the write shows it that has unsuspended it. Its Pods
+// read all data that was written before, unless an earlier attempt may have unsuspended it.
+func (c *Controller) putUnsuspended(obj runtime.Object, held kinds.OwnRun) {
+	r, ok := readRun(obj)
+	if !ok {
+		return
+	}
+	version := state.VersionOf(obj.(*batchv1.Job).ResourceVersion)
+	if held.Since != 0 {
+		r.Since = version
+	}
+	c.jobs.putAnswer(r, version)
 }
 
 // runFeed watches the Jobs that Reroll created, including those of an earlier leader.

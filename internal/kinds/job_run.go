@@ -44,8 +44,8 @@ type OwnRun struct {
 	UID   types.UID
 	// Begun is the earliest time at which the Pods of the Job could read their sources.
 	Begun time.Time
-	// Since is the newest resource version in which the Job was observed not to have begun, 0 if it
-	// never was.
+	// Since is the newest resource version known to be from before its Pods, 0 if none is. They read all
+	// data that was written before it.
 	Since uint64
 	// Counter is the reload counter in the ledger.
 	Counter int64
@@ -148,16 +148,17 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	_, held := job.Annotations[heldAnnotation]
 	return OwnRun{
 		Of:    workload.Key{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: unsuspendedAt(job), Since: unbegunIn(job), Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: unsuspendedAt(job), Since: heldIn(job), Counter: counter,
 		LedgerText: job.Annotations[annotations.Ledger], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
 }
 
-// unbegunIn returns the resource version of a Job that has not begun by then, and 0 otherwise. The
-// Pods of such a Job read all data that was written before.
-func unbegunIn(job *batchv1.Job) uint64 {
-	if job.Status.StartTime != nil || hasBegun(job) {
+// heldIn returns the resource version of a Job that has not begun and is suspended, and 0 otherwise. The
+// Pods of such a Job read all data that was written before. Those of an unsuspended Job may have read
+// data before its status shows that they exist.
+func heldIn(job *batchv1.Job) uint64 {
+	if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime != nil || hasBegun(job) {
 		return 0
 	}
 	version, _ := strconv.ParseUint(job.ResourceVersion, 10, 64) // no number: proves nothing

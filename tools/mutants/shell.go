@@ -24,6 +24,18 @@ func shell() []mutation {
 			in: controller, tests: "^TestAJobThatAnAdmissionControllerSuspendsStaysSuspended$",
 		},
 		{
+			what: "jobs: a run that is unsuspended has not begun until its status says so",
+			file: "internal/kinds/job_run.go",
+			from: "if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime", to: "if job.Status.StartTime",
+			in: controller, tests: "^TestAChangeIsNotLostWhileTheStatusOfARunLags$",
+		},
+		{
+			what: "jobs: a second attempt to unsuspend a run counts as the first",
+			file: "internal/controller/trigger_cronjob.go",
+			from: "if held.Since != 0 {", to: "if version != 0 {",
+			in: controller, tests: "^TestAChangeIsNotLostWhileTheStatusOfARunLags$",
+		},
+		{
 			what: "jobs: any held run begins, not only the one that the ledger records",
 			file: "internal/reload/runs.go",
 			from: "known.err == nil && run.UID == known.ledger.Run", to: "known.err == nil",

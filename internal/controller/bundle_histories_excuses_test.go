@@ -88,7 +88,7 @@ func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, ex
 	}
 	w.edited = h.server.Version()
 	switch {
-	case (!exists || h.inGap() || h.unseen[src]) && !adopted: // the deletion of a source that no ledger has is no change
+	case (!exists || h.inGap() || h.unseen[src] || h.forgotten[src]) && !adopted: // the deletion of a source that no ledger has is no change
 		h.excused(notInLedger)
 	case !h.gaps && !existed && h.unseen[src] && w.ledger[src] == h.present()[src] && h.differs(w, src, w.ledger[src]):
 		h.excused(lastUnseen)
@@ -150,6 +150,7 @@ func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
 // noteLedger records which sources a ledger has that was just written, by what the controller had seen.
 func (h *bundleHistory) noteLedger(w *trusting) {
 	now := h.present()
+	clear(w.left)
 	for _, src := range w.use.sources {
 		_, exists := now[src]
 		switch seen := h.saw(src); {

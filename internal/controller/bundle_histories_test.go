@@ -35,12 +35,17 @@ import (
 // certificatesOf are, by source, those that Pods that start now would get. Absent ones are missing.
 type certificatesOf map[simapi.Source]string
 
+func (c certificatesOf) has(src simapi.Source) bool { _, ok := c[src]; return ok }
+
 // trusting is what the oracle knows of a workload.
 type trusting struct {
 	key workload.Key
 	use bundleUse
 	// adopted are the sources that it had at a rest since it projects them: its ledger has these.
 	adopted map[simapi.Source]bool
+	// left are the certificates in its ledger of those that it no longer projects: nothing was written to
+	// it since.
+	left certificatesOf
 	// kept are those that left, and that its ledger has nevertheless: nothing was written to it since the
 	// controller saw that.
 	kept map[simapi.Source]bool
@@ -97,6 +102,10 @@ type bundleHistory struct {
 	// controller has seen all bundles.
 	editedIn map[simapi.Source]uint64
 	shown    uint64
+	// goneAt is when a source ceased to exist, and forgotten reports whether a gap came right after that: no
+	// ledger got its last certificates.
+	goneAt    map[simapi.Source]time.Time
+	forgotten map[simapi.Source]bool
 	// held are the certificates of each source over time.
 	held map[simapi.Source][]held
 	// edits are the times of the latest changes, and gapAt the end of the latest gap.
@@ -110,7 +119,7 @@ type bundleHistory struct {
 }
 
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
-	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, goneAt: map[simapi.Source]time.Time{}, forgotten: map[simapi.Source]bool{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.server.Observe(h.noteCompleted)
 	h.arrives = func(e simapi.Event) {
@@ -233,6 +242,9 @@ func (h *bundleHistory) write(what string, do func() error) {
 				// Its last data was never seen, so that the ledger may have earlier data.
 				w.doubt = w.doubt || exists && !existed && h.unseen[src]
 			}
+		}
+		if delete(h.forgotten, src); !exists {
+			h.goneAt[src] = h.server.Now()
 		}
 		if existed {
 			h.last[src] = was

@@ -68,7 +68,7 @@ func (h *bundleHistory) draw() bundleUse {
 }
 
 func (h *bundleHistory) create(namespace, name string) {
-	w := &trusting{key: workload.Key{Kind: "Deployment", Namespace: namespace, Name: name}, use: h.draw(), adopted: map[simapi.Source]bool{}, kept: map[simapi.Source]bool{}, ledger: certificatesOf{}, renewed: map[simapi.Source]bool{}, owed: map[simapi.Source]bool{}}
+	w := &trusting{key: workload.Key{Kind: "Deployment", Namespace: namespace, Name: name}, use: h.draw(), adopted: map[simapi.Source]bool{}, kept: map[simapi.Source]bool{}, left: certificatesOf{}, ledger: certificatesOf{}, renewed: map[simapi.Source]bool{}, owed: map[simapi.Source]bool{}}
 	d := webDeployment()
 	d.Namespace, d.Name, d.Spec.Replicas = namespace, name, new(int32(2))
 	w.use.apply(&d.Spec.Template.Spec)
@@ -143,11 +143,23 @@ func (h *bundleHistory) change(w *trusting) {
 	gone := func(src simapi.Source, _ bool) bool {
 		return !slices.Contains(before.sources, src) || !slices.Contains(w.use.sources, src)
 	}
+	for src, is := range w.ledger {
+		if gone(src, false) {
+			w.left[src] = is
+		}
+	}
 	maps.DeleteFunc(w.adopted, gone)
 	maps.DeleteFunc(w.kept, gone)
 	maps.DeleteFunc(w.ledger, func(src simapi.Source, _ string) bool { return gone(src, false) })
 	maps.DeleteFunc(w.renewed, gone)
 	maps.DeleteFunc(w.owed, gone)
+	now := h.present()
+	for _, src := range w.use.sources {
+		is, had := w.left[src]
+		if _, exists := now[src]; had && !exists && !h.onDelete {
+			w.kept[src], w.ledger[src] = true, is
+		}
+	}
 	w.doubt = w.doubt || h.inGap() || slices.ContainsFunc(h.events, isBundle)
 	w.mayBeBack = w.mayBeBack || h.mayBeBack(w)
 	w.chosenAt, w.chosenIn, w.rolled, w.recorded = h.server.Now(), 0, h.server.Version(), nil

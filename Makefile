@@ -241,8 +241,8 @@ histories: build-race ## Faults and kills drawn at random, between the controlle
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
 	$(STARTED) REROLL_REAL_HISTORIES=$(N) GOGC=400 $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
 
-mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
-	$(GO) run ./tools/mutants
+mutants: preflight bin/helm ## Break Reroll on purpose, one way at a time: each has to turn a test red
+	HELM=$(CURDIR)/bin/helm $(GO) run ./tools/mutants
 
 nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.

@@ -137,7 +137,7 @@ func (t *trial) each(ctx context.Context) (survived int, err error) {
 		if err != nil && (!errors.As(err, &failed) || ctx.Err() != nil) {
 			return fmt.Errorf("%s: %w\n%s", m.what, err, out)
 		}
-		red := err != nil && bytes.Contains(out, []byte(m.says)) && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) })
+		red := err != nil && isRed(out) && bytes.Contains(out, []byte(m.says)) && !slices.ContainsFunc(m.all, func(name string) bool { return !bytes.Contains(out, []byte("/"+name+" (")) })
 		mu.Lock()
 		defer mu.Unlock()
 		verdict := "red"
@@ -151,8 +151,21 @@ func (t *trial) each(ctx context.Context) (survived int, err error) {
 	return survived, err
 }
 
+// isRed reports whether a test has failed, or has hung until its time was up: a process may end with
+// an error for other reasons.
+func isRed(out []byte) bool {
+	return bytes.Contains(out, []byte("--- FAIL: ")) || bytes.Contains(out, []byte("\npanic: ")) || bytes.HasPrefix(out, []byte("panic: "))
+}
+
 func (t *trial) tryOne(ctx context.Context, i int) ([]byte, error) {
 	m := t.all[i]
+	if m.isRead() {
+		tests, err := m.tree(filepath.Join(t.together.folder, "tree-"+strconv.Itoa(i)))
+		if err != nil {
+			return nil, err
+		}
+		return runTests(ctx, t.tests[m.in], tests, m, "")
+	}
 	if !slices.Contains(t.together.alone, i) {
 		return t.run(ctx, m, strconv.Itoa(i+1))
 	}
@@ -164,21 +177,21 @@ func (t *trial) tryOne(ctx context.Context, i int) ([]byte, error) {
 	if err := compile(ctx, overlay, binary, m.in); err != nil {
 		return nil, err
 	}
-	return runTests(ctx, binary, m, "")
+	return runTests(ctx, binary, m.in, m, "")
 }
 
 func (t *trial) run(ctx context.Context, m mutation, number string) ([]byte, error) {
-	return runTests(ctx, t.tests[m.in], m, number)
+	return runTests(ctx, t.tests[m.in], m.in, m, number)
 }
 
-// runTests runs the tests of one mutation.
-func runTests(ctx context.Context, binary string, m mutation, number string) ([]byte, error) {
+// runTests runs the tests of one mutation in a folder.
+func runTests(ctx context.Context, binary, folder string, m mutation, number string) ([]byte, error) {
 	atMost := "2m" // some mutations let a test hang
 	if strings.Contains(m.tests, "Histories") || strings.Contains(m.tests, "Bundle") {
 		atMost = "10m"
 	}
 	cmd := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout="+atMost, "-test.run="+m.tests)
-	cmd.Dir = m.in
+	cmd.Dir = folder
 	// Always the same histories: whether a mutation is noticed must not depend on luck.
 	cmd.Env = append(os.Environ(), "REROLL_BASE=0", fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)), chosen+"="+number)
 	if m.says == "" {

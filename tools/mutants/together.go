@@ -35,7 +35,9 @@ func buildTogether(folder string, all []mutation) (together, error) {
 	to := together{folder: folder}
 	byFile := map[string][]int{}
 	for i, m := range all {
-		byFile[m.file] = append(byFile[m.file], i)
+		if !m.isRead() {
+			byFile[m.file] = append(byFile[m.file], i)
+		}
 	}
 	replace := map[string]string{}
 	for file, numbers := range byFile {

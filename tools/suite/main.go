@@ -66,18 +66,12 @@ func run(args []string, out, errs io.Writer) (int, error) {
 	report := newReport(out)
 	code, err := goTests(self, measured, apart(args), report, errs)
 	lent, lendErr := lender.Close()
-	if err := errors.Join(err, lendErr); err != nil {
-		return 0, err
-	}
-	all, err := readMeasured(measured)
-	if err != nil {
-		return 0, err
-	}
+	all, readErr := readMeasured(measured)
 	for component, took := range lent {
 		all = append(all, used{"the cluster that packages share: " + component, took.Milliseconds()})
 	}
-	report.summary(all)
-	return code, nil
+	report.summary(all) // also of a run in which something else went wrong
+	return code, errors.Join(err, lendErr, readErr)
 }
 
 // socketIn is where test binaries borrow the cluster.

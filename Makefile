@@ -59,6 +59,8 @@ SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go'
 TWICE = ./internal/clientset ./internal/reload $(filter-out ./internal/controller,$(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build.*!race' internal)))))
 # In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
 ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
+# The tests of the chart that need nothing but Helm. What Helm reads, go test does not know, so it has to run them each time.
+RENDERED = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -LE 'newInstaller|stage\.|KUBE_SCORE|promql' test/chart/*_test.go) | sed -z 's/func //g; s/\n/|/g; s/|$$//')
 # These are left out of what is built with the race detector: the commands that they compare with the controller need not be.
 WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build !race' internal/controller/*_test.go) | sed -z 's/func //g; s/\n/|/g')
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
@@ -172,17 +174,17 @@ ui-pictures: linux cgo chromium ## docs/images/ui-*.webp: the pages of reroll ui
 # need a cluster are compiled.
 check: LINTED = changed
 check: RACE = -race
-check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll that need no cluster (a minute or two; what has not changed is not run again)
+check: build cgo lint suite ## Before each commit: build, lint, and all tests of Reroll's code that need no cluster (a minute; what has not changed is not run again)
 	$(GO_SH) vet $(filter-out $(UNITS),$(ALL_PACKAGES))
-	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip Histories $(UNITS) $(call histories,Histories,$(raced))
+	REROLL_BASE=1 $(TEST) -timeout 10m -- -p 2 -skip 'Histories|OnAnAPIServer' $(UNITS) ./internal/intake $(call histories,Histories,$(raced))
 
 test: LINTED = $(if $(all),,changed)
-test: linux build$(with-race) build cgo lint suite bin/generated ## Before a pull request: build, lint, unit tests, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
+test: linux build$(with-race) build cgo lint suite bin/generated ## Before a pull request: build, lint, unit tests, what the chart renders, scenarios on a real control plane (ALL=1: also of kinds that not all clusters have, and more histories; HISTORIES=n)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build $(if $(all),argo-rollouts )clients
 	@# Not all histories in memory are drawn, because they take minutes; ALL=1 draws more, and those that are kept always
 	@# run. Two are on a real API server: each takes 8 s of processor time.
 	HELM=$(CURDIR)/bin/helm $(STARTED) REROLL_BASE=1 REROLL_REAL_HISTORIES=2 $(TEST) -timeout 1h $(if $(all),,-skip '^($(OF_WORDS)|$(ON_SOME_CLUSTERS))$$') \
-		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES),REROLL_BASE=$(base))
+		$(call parts,$(PACKAGES),2) REROLL_HISTORIES=$(raced) -- -count=1 -run '^($(RENDERED))$$' ./test/chart $(call histories,$(WITHOUT_RACE)Histories|KeptSeeds,$(HISTORIES),REROLL_BASE=$(base))
 
 LINTED =
 lint: preflight bin/golangci-lint ## gofmt and the linters of .golangci.yml, which do what go vet does

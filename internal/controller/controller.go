@@ -245,15 +245,12 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	// unknown.
 	writing := context.WithoutCancel(ctx)
 	c.queue.Begin()
-	for range workers {
-		running.Go(func() {
-			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcileKey(writing, key) })
-		})
-	}
-	for range rolloutWorkers {
-		running.Go(func() {
-			c.rollouts.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
-		})
+	for _, d := range c.duties() {
+		for range d.workers {
+			running.Go(func() {
+				d.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return d.do(writing, key) })
+			})
+		}
 	}
 	if c.halts() {
 		running.Go(func() { c.serveHalts(writing, ctx.Done()) })
@@ -265,15 +262,25 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 		for range gateURLWorkers {
 			running.Go(func() { c.serveGateURL(ctx) })
 		}
-		running.Go(func() { c.questions.Serve(ctx.Done(), c.askAboutAgain) })
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })
 	}
-	for range resumeWorkers {
-		running.Go(func() {
-			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.endPause(writing, key) })
-		})
+}
+
+// duty is what workers do for each workload of a queue.
+type duty struct {
+	queue   *workqueue.Queue
+	workers int
+	do      func(context.Context, workload.Key) workqueue.Result
+}
+
+func (c *Controller) duties() []duty {
+	return []duty{
+		{c.queue, workers, c.reconcileKey},
+		{c.rollouts, rolloutWorkers, c.trackRollout},
+		{c.pauses, resumeWorkers, c.endPause},
+		{c.questions, 1, c.askAboutAgain}, // none without --gate-url
 	}
 }
 

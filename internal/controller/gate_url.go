@@ -105,7 +105,7 @@ func (c *Controller) takeAnswer(q Question, err error) {
 
 // askAboutAgain asks once more about a reload that the program lets wait. Only another answer wakes
 // the workload, because each reconciliation may list its Pods.
-func (c *Controller) askAboutAgain(key workload.Key) workqueue.Result {
+func (c *Controller) askAboutAgain(_ context.Context, key workload.Key) workqueue.Result {
 	c.gateURLQuestions.again(key)
 	return workqueue.Finished()
 }

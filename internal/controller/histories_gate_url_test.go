@@ -63,7 +63,7 @@ func (h *history) askAll() (some bool) {
 			break
 		}
 		some = true
-		h.c.questions.Finish(key, h.c.askAboutAgain(key))
+		h.c.questions.Finish(key, h.c.askAboutAgain(context.Background(), key))
 	}
 	for {
 		q, ok := h.c.gateURLQuestions.next()

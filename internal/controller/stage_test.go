@@ -143,19 +143,9 @@ func (s *stage) play(within time.Duration) {
 		if s.controller.opts.GateURL != nil && !s.gateURLHangs && s.controller.askGateURL(s.Context()) {
 			continue
 		}
-		key, wait, ok := s.controller.queue.Pop()
-		if ok {
-			s.controller.queue.Finish(key, s.controller.reconcileKey(s.Context(), key))
-			continue
-		}
-		key, later, ok := s.controller.rollouts.Pop()
-		if wait == 0 || later > 0 && later < wait {
-			wait = later
-		}
+		did, wait := doDue(s.Context(), s.controller)
 		switch {
-		case ok:
-			s.controller.rollouts.Finish(key, s.controller.trackRollout(s.Context(), key))
-		case s.letGo(&wait), s.askLater(&wait):
+		case did:
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
 		default:
@@ -164,29 +154,19 @@ func (s *stage) play(within time.Duration) {
 	}
 }
 
-// letGo looks at a pause that is due, or says when the next one is, if that is sooner.
-func (s *stage) letGo(wait *time.Duration) bool {
-	key, later, ok := s.controller.pauses.Pop()
-	if ok {
-		s.controller.pauses.Finish(key, s.controller.endPause(s.Context(), key))
+// doDue does one thing that is due, as a worker does, or returns how long nothing is: 0 if nothing waits.
+func doDue(ctx context.Context, c *Controller) (did bool, wait time.Duration) {
+	for _, d := range c.duties() {
+		key, later, ok := d.queue.Pop()
+		if ok {
+			d.queue.Finish(key, d.do(ctx, key))
+			return true, 0
+		}
+		if wait == 0 || later > 0 && later < wait {
+			wait = later
+		}
 	}
-	if *wait == 0 || later > 0 && later < *wait {
-		*wait = later
-	}
-	return ok
-}
-
-// askLater asks again about a reload that the program of --gate-url lets wait, or says when, as
-// letGo does.
-func (s *stage) askLater(wait *time.Duration) bool {
-	key, later, ok := s.controller.questions.Pop()
-	if ok {
-		s.controller.questions.Finish(key, s.controller.askAboutAgain(key))
-	}
-	if *wait == 0 || later > 0 && later < *wait {
-		*wait = later
-	}
-	return ok
+	return false, wait
 }
 
 // add makes a ConfigMap and a Deployment that uses it, both of one name.

@@ -59,7 +59,7 @@ func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 // cameUp reports whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]
-	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] && !w.owed[src] {
+	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] && !w.owed[src] && !w.goneNoted[src] {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)
@@ -124,8 +124,9 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 		case w.lastRolled() >= l.departed[src]:
 		case l.departed[src] > w.covered[src]:
 			// Its Pods may have it, so that only other data counts. If Pods start without it, they may not.
-			// With --reload-on-delete, the ledger notes that it is gone.
-			w.named[src] = w.named[src] || !o.h.onCreate || !l.onDelete && !o.optional(src, l)
+			// With --reload-on-delete, the ledger notes that it is gone, so that its return may count as a creation.
+			w.named[src] = w.named[src] || !o.h.onCreate || !o.optional(src, l)
+			w.goneNoted[src] = l.onDelete
 		case l.departed[src] > w.mayCover(src):
 			w.mayName[src] = true // the same, if the controller covered it then
 		}
@@ -145,6 +146,7 @@ func (o *oracle) optional(src simapi.Source, l *look) bool {
 // noteEntry records that a ledger that we wrote has an entry of a source. The version is the latest that
 // the controller had seen of the source.
 func (w *workloadTruth) noteEntry(src simapi.Source, version uint64) {
+	delete(w.goneNoted, src)
 	if !w.named[src] {
 		w.unnamed[src] = version
 	}

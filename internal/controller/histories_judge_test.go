@@ -163,7 +163,9 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	case c.date.Before(w.askedShown[src]):
 		return o.excused(shownBefore)
 	default:
-		return (!c.proven || !s.datedAt(never).proven) && o.excused(notProven)
+		shown := s.datedAt(w.wrote[src]) // when a ledger recorded it
+		hides := shown.version > 0 && (!shown.proven || shown.untracked)
+		return (!c.proven || !s.datedAt(never).proven || hides) && o.excused(notProven)
 	}
 }
 

@@ -32,6 +32,7 @@ func keptSeeds() map[string]keptSeed {
 			17958665000000820, 17959000000000819, 17958748254913533, 17959200000002136,
 			839320129404, 252767452751, 229991197753, 142944457134, 556791065660, 500180649988,
 			705885648396, 682000879594, 1072924057424, 866928458963, 1095849290256,
+			332146701448, 504407019844, 994106723424, 12294032256, 1059363825570,
 		}},
 		"TestJobHistories": {ofKind(kinds.Jobs().Name), []uint64{
 			307500023737, 307500072921, 307500133269, 307500134671, 8652460811,
@@ -93,7 +94,7 @@ func TestKeptSeedsOfBundles(t *testing.T) {
 
 // TestKeptSeedsOfKeys plays the seeds of TestHistoriesOfKeys that have failed once.
 func TestKeptSeedsOfKeys(t *testing.T) {
-	for _, seed := range []uint64{17958054124000951} {
+	for _, seed := range []uint64{17958054124000951, 708117193242} {
 		h := newKeyHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)

@@ -202,8 +202,8 @@ func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool
 
 // mayHaveBeenSelected reports whether a source without effect on a workload would have had one with
 // another label when it was deleted, which the running controller did not see.
-// It would if it had the label by which controllers select, too, and the workload covered it once, so
-// that its ledger may still have the data.
+// It would if it had the label by which controllers select, too, or were not ignored, and the workload
+// covered it once, so that its ledger may still have the data.
 func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *look) bool {
 	s := o.sources[src]
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
@@ -217,7 +217,7 @@ func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *loo
 			return true
 		}
 	}
-	s.plugins, s.selected = kept.plugins, true
+	s.plugins, s.selected, s.ignored = kept.plugins, true, false
 	_, was := w.ended[src]
 	return was && o.asksFor(obj, src, o.all)
 }

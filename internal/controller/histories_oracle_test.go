@@ -262,6 +262,8 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		return "", o.excused(inOneWrite)
 	case w.changedSinceEarly(src, c):
 		return "", o.excused(changedInLapse)
+	case 0 < w.wrote[src] && w.wrote[src] < c.version && (c.timeless(shown) || l.older(shown)):
+		return "", o.excused(optedInUnseen) // its first ledger has earlier data, which the controller still was shown
 	default:
 		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), false
 	}

@@ -95,6 +95,8 @@ type workloadTruth struct {
 	missed map[simapi.Source]uint64
 	// mayName are those that were deleted when a controller might already cover them, and need not yet.
 	mayName map[simapi.Source]bool
+	// goneNoted reports whether a ledger notes that a source is gone, whose data it has.
+	goneNoted map[simapi.Source]bool
 	// unnamed has the versions of new sources with which the controller wrote first.
 	unnamed map[simapi.Source]uint64
 	// ready is the version in which its status first counted an available Pod, or 0.
@@ -206,7 +208,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		uid: obj.GetUID(), name: obj.GetName(), created: version, foreign: version,
 		may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, early: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, anew: map[simapi.Source]uint64{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
-		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, mayName: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
+		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, mayName: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, goneNoted: map[simapi.Source]bool{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
 		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, moves: map[simapi.Source]*moves{},
 	}

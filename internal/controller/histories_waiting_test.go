@@ -40,6 +40,10 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		begins, exists, stays = begins || known && covers || began, exists || known, stays || known && covers
 	}
 	w.accepted = w.tampered
+	if !exists && recordsData(e) {
+		w.waits = false // beside data that Pods use, it records a source that is gone
+		return
+	}
 	begins = begins && (exists || l.onDelete) // no reload waits for a deletion that is no change
 	if !begins || w.waits {
 		w.waits = w.waits && stays
@@ -50,6 +54,17 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 		o.fail("a reload of %s waits at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 	}
 	w.waits = ok
+}
+
+// recordsData reports whether a write adds data to a ledger. That a reload waits, adds none.
+func recordsData(e simapi.Event) bool {
+	before := ledgerOn(e.Old).Entries
+	for key, sum := range ledgerOn(e.Object).Entries {
+		if !sum.IsZero() && before[key] != sum {
+			return true
+		}
+	}
+	return false
 }
 
 // hasData reports whether the controller knew data of a source. That of a class comes from the statuses

@@ -253,7 +253,9 @@ func (h *keyHistory) step() {
 	case n < 17:
 		h.say("no controller runs")
 		if h.up {
-			h.before = map[string]string{"web": h.counted("web"), "api": h.counted("api")}
+			if h.server.Now().Sub(h.startedAt) >= 10*time.Second { // otherwise it may not have compared anything
+				h.before = map[string]string{"web": h.counted("web"), "api": h.counted("api")}
+			}
 			for name := range h.use {
 				if h.server.Now().Sub(h.chosenAt[name]) < 10*time.Second {
 					h.before[name] = "" // the ledger may not show the choice

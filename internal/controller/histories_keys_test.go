@@ -134,9 +134,13 @@ func (u *users) countKeys(w drawnWorkload, rule string) bool {
 		if u.h.relisted == nil {
 			u.h.relisted = map[string]int{}
 		}
-		u.h.relisted[w.name] = u.h.life
+		life := u.h.life
 		if !u.h.knowsWorkload(w) {
-			u.h.relisted[w.name]-- // a controller that has just begun is shown only what comes now
+			life-- // a controller that has just begun is shown only what comes now
+		}
+		// The ledger has digests by the first list that was replaced since.
+		if first, before := u.h.relisted[w.name]; !before || life < first {
+			u.h.relisted[w.name] = life
 		}
 		u.h.noteRelisted(w.name)
 	}

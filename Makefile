@@ -59,10 +59,12 @@ SIDE_BY_SIDE = $(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go'
 TWICE = ./internal/clientset ./internal/reload $(filter-out ./internal/controller,$(patsubst %/,./%,$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build.*!race' internal)))))
 # In these, nothing is concurrent, and each takes ten seconds and more with the race detector.
 ALONE = ^(TestKeptSeeds|TestKeptSeedsOfBundles|TestEachByteOfAMessageDecodesAsInApimachinery|TestNoLedgerShowsWhetherAForeignSourceExists)$$
+# The names of the tests in the files that a command finds, each with a bar behind it.
+tests_of = $(shell grep -hoE '^func Test\w+' $$($(1)) | sed -z 's/func //g; s/\n/|/g')
 # The tests of the chart that need nothing but Helm. What Helm reads, go test does not know, so it has to run them each time.
-RENDERED = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -LE 'newInstaller|stage\.|KUBE_SCORE|promql' test/chart/*_test.go) | sed -z 's/func //g; s/\n/|/g; s/|$$//')
+RENDERED = $(patsubst %|,%,$(call tests_of,grep -LE 'newInstaller|stage\.|KUBE_SCORE|promql' test/chart/*_test.go))
 # These are left out of what is built with the race detector: the commands that they compare with the controller need not be.
-WITHOUT_RACE = $(shell grep -hoE '^func Test[A-Za-z]+' $$(grep -lE '^//go:build !race' internal/controller/*_test.go) | sed -z 's/func //g; s/\n/|/g')
+WITHOUT_RACE = $(call tests_of,grep -lE '^//go:build !race' internal/controller/*_test.go)
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
 TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off

@@ -68,8 +68,10 @@ func (h *bundleHistory) gap(what string) {
 		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt(w.use.sources)) < 10*time.Second
 		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
 	}
-	for src, at := range h.goneAt {
-		h.forgotten[src] = h.forgotten[src] || !h.present().has(src) && h.server.Now().Sub(at) < 5*time.Second
+	now := h.present()
+	for src, at := range h.edits { // the latest change of a source that does not exist is its deletion
+		_, exists := now[src]
+		h.forgotten[src] = h.forgotten[src] || !exists && h.server.Now().Sub(at) < 5*time.Second
 	}
 	h.excuseBack(false)
 	h.noteUnseen()

@@ -35,8 +35,6 @@ import (
 // certificatesOf are, by source, those that Pods that start now would get. Absent ones are missing.
 type certificatesOf map[simapi.Source]string
 
-func (c certificatesOf) has(src simapi.Source) bool { _, ok := c[src]; return ok }
-
 // trusting is what the oracle knows of a workload.
 type trusting struct {
 	key workload.Key
@@ -102,9 +100,8 @@ type bundleHistory struct {
 	// controller has seen all bundles.
 	editedIn map[simapi.Source]uint64
 	shown    uint64
-	// goneAt is when a source ceased to exist, and forgotten reports whether a gap came right after that: no
-	// ledger got its last certificates.
-	goneAt    map[simapi.Source]time.Time
+	// forgotten reports whether a gap came right after a source ceased to exist: no ledger got its last
+	// certificates.
 	forgotten map[simapi.Source]bool
 	// held are the certificates of each source over time.
 	held map[simapi.Source][]held
@@ -119,7 +116,7 @@ type bundleHistory struct {
 }
 
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
-	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, goneAt: map[simapi.Source]time.Time{}, forgotten: map[simapi.Source]bool{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.server.Observe(h.noteCompleted)
 	h.arrives = func(e simapi.Event) {
@@ -243,9 +240,7 @@ func (h *bundleHistory) write(what string, do func() error) {
 				w.doubt = w.doubt || exists && !existed && h.unseen[src]
 			}
 		}
-		if delete(h.forgotten, src); !exists {
-			h.goneAt[src] = h.server.Now()
-		}
+		delete(h.forgotten, src)
 		if existed {
 			h.last[src] = was
 		}

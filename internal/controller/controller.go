@@ -276,12 +276,15 @@ type duty struct {
 }
 
 func (c *Controller) duties() []duty {
-	return []duty{
+	all := []duty{
 		{c.queue, workers, c.reconcileKey},
 		{c.rollouts, rolloutWorkers, c.trackRollout},
 		{c.pauses, resumeWorkers, c.endPause},
-		{c.questions, 1, c.askAboutAgain}, // none without --gate-url
 	}
+	if c.opts.GateURL != nil {
+		all = append(all, duty{c.questions, 1, c.askAboutAgain})
+	}
+	return all
 }
 
 // fill starts feeds and waits until each has brought a complete snapshot. It returns false if the

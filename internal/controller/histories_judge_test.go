@@ -108,7 +108,7 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source, pod types.UI
 	return slices.ContainsFunc(s.changes, func(c change) bool {
 		switch {
 		case c.content != s.content, o.podMade[pod] > c.version:
-			return false // it started with data of after that change, which has gone and come back since
+			return false // it started after that change, and the data has gone and come back since
 		case c.version <= o.installedAt:
 			return o.excused(beforeInstalled)
 		case c.version <= w.covered[src]:

@@ -56,7 +56,7 @@ func (o *oracle) waits(w *workloadTruth, e simapi.Event, l *look) {
 	w.waits = ok
 }
 
-// recordsData reports whether a write adds data to a ledger. That a reload waits, adds none.
+// recordsData reports whether a write adds data to a ledger. A reload that waits adds none.
 func recordsData(e simapi.Event) bool {
 	before := ledgerOn(e.Old).Entries
 	for key, sum := range ledgerOn(e.Object).Entries {

@@ -74,7 +74,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		if err := whole(job, made); err != nil {
 			return err
 		}
-		d.Ledger.Run = c.putAnsweredRun(made).UID
+		d.Ledger.Run = c.putAnsweredRun(made, false).UID
 		return nil
 	}
 }
@@ -230,23 +230,10 @@ func (c *Controller) unsuspendRun(ctx context.Context, w *workload.Workload, run
 		c.jobs.mayHaveBegun(own)
 		return err
 	default:
-		c.putUnsuspended(job, own)
+		// Unless an earlier attempt may have unsuspended it, its Pods read all data written before this one.
+		c.putAnsweredRun(job, own.Since != 0)
 	}
 	return nil
-}
-
-// putUnsuspended stores a Job as the response to the write shows it that has unsuspended it. Its Pods
-// read all data that was written before, unless an earlier attempt may have unsuspended it.
-func (c *Controller) putUnsuspended(obj runtime.Object, held kinds.OwnRun) {
-	r, ok := readRun(obj)
-	if !ok {
-		return
-	}
-	version := state.VersionOf(obj.(*batchv1.Job).ResourceVersion)
-	if held.Since != 0 {
-		r.Since = version
-	}
-	c.jobs.putAnswer(r, version)
 }
 
 // runFeed watches the Jobs that Reroll created, including those of an earlier leader.
@@ -270,13 +257,18 @@ func (c *Controller) runHandler(namespace string) *handler {
 	return h
 }
 
-// putAnsweredRun stores a Job that Reroll created, as a response of the API server shows it.
-func (c *Controller) putAnsweredRun(obj runtime.Object) kinds.OwnRun {
+// putAnsweredRun stores a Job that Reroll created, as a response of the API server shows it. Begins
+// reports whether the write was the first that could let its Pods start.
+func (c *Controller) putAnsweredRun(obj runtime.Object, begins bool) kinds.OwnRun {
 	r, ok := readRun(obj)
 	if !ok {
 		return r
 	}
-	return c.jobs.putAnswer(r, state.VersionOf(obj.(*batchv1.Job).ResourceVersion))
+	version := state.VersionOf(obj.(*batchv1.Job).ResourceVersion)
+	if begins {
+		r.Since = version
+	}
+	return c.jobs.putAnswer(r, version)
 }
 
 func readRun(obj runtime.Object) (kinds.OwnRun, bool) {

@@ -44,8 +44,8 @@ type OwnRun struct {
 	UID   types.UID
 	// Begun is the earliest time at which the Pods of the Job could read their sources.
 	Begun time.Time
-	// Since is the newest resource version known to be from before its Pods, 0 if none is. They read all
-	// data that was written before it.
+	// Since is the newest resource version in which the Job is known to have had no Pods yet, 0 if there is
+	// none. Its Pods read all data that was written before.
 	Since uint64
 	// Counter is the reload counter in the ledger.
 	Counter int64
@@ -158,7 +158,7 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 // Pods of such a Job read all data that was written before. Those of an unsuspended Job may have read
 // data before its status shows that they exist.
 func heldIn(job *batchv1.Job) uint64 {
-	if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime != nil || hasBegun(job) {
+	if !unbegun(job) || hasBegun(job) {
 		return 0
 	}
 	version, _ := strconv.ParseUint(job.ResourceVersion, 10, 64) // no number: proves nothing

@@ -1,11 +1,5 @@
 package main
 
-import (
-	"bytes"
-	"os"
-	"path/filepath"
-)
-
 // chart are mutations of the templates of the Helm chart.
 func chart() []mutation {
 	const templates, rendered = "charts/reroll/templates/", "./test/chart"
@@ -53,56 +47,4 @@ func chart() []mutation {
 			in: rendered, tests: "^TestPodDisruptionBudget$",
 		},
 	}
-}
-
-// isRead reports whether tests read the file when they run, so that no build contains it.
-func (m mutation) isRead() bool { return filepath.Ext(m.file) != ".go" }
-
-// tree makes a repository in which a file that tests read has the mutation, and returns the folder of
-// the tests in it. All else is linked.
-func (m mutation) tree(folder string) (string, error) {
-	tests := filepath.Join(folder, m.in)
-	if err := os.MkdirAll(tests, 0o700); err != nil {
-		return "", err
-	}
-	for _, into := range []string{".", filepath.Dir(m.in), m.in} {
-		if err := link(into, filepath.Join(folder, into)); err != nil {
-			return "", err
-		}
-	}
-	top, _, _ := bytes.Cut([]byte(m.file), []byte("/"))
-	copied := filepath.Join(folder, string(top))
-	if err := os.Remove(copied); err != nil {
-		return "", err
-	}
-	if err := os.CopyFS(copied, os.DirFS(string(top))); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(m.file)
-	if err != nil {
-		return "", err
-	}
-	return tests, os.WriteFile(filepath.Join(folder, m.file), bytes.Replace(text, []byte(m.from), []byte(m.to), 1), 0o600)
-}
-
-// link links what a folder contains into another one, unless it is there.
-func link(from, to string) error {
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		at := filepath.Join(to, e.Name())
-		if _, err := os.Lstat(at); err == nil {
-			continue
-		}
-		original, err := filepath.Abs(filepath.Join(from, e.Name()))
-		if err != nil {
-			return err
-		}
-		if err := os.Symlink(original, at); err != nil {
-			return err
-		}
-	}
-	return nil
 }

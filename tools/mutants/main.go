@@ -231,15 +231,11 @@ func (m mutation) fits() error {
 // overlay writes the mutated file and the file that tells the go command to use it in the place of
 // the real one.
 func (m mutation) overlay(folder string) (string, error) {
-	code, err := os.ReadFile(m.file)
-	if err != nil {
-		return "", err
-	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
 	mutated := filepath.Join(folder, filepath.Base(m.file))
-	if err := os.WriteFile(mutated, bytes.Replace(code, []byte(m.from), []byte(m.to), 1), 0o600); err != nil {
+	if err := m.write(mutated); err != nil {
 		return "", err
 	}
 	original, err := filepath.Abs(m.file)
@@ -247,6 +243,15 @@ func (m mutation) overlay(folder string) (string, error) {
 		return "", err
 	}
 	return writeOverlay(folder, map[string]string{original: mutated})
+}
+
+// write writes the mutated file.
+func (m mutation) write(to string) error {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, bytes.Replace(text, []byte(m.from), []byte(m.to), 1), 0o600)
 }
 
 // writeOverlay writes the file that tells the go command which files to use in the place of others,

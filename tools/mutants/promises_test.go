@@ -15,23 +15,24 @@ func TestEachPromiseNamesTheTestsOfItsMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	promises := 0
+	all, promises := mutations(), 0
+	sentence, test := regexp.MustCompile(`"([^"]+)"`), regexp.MustCompile("`(Test\\w+)`")
 	for line := range strings.Lines(string(page)) {
 		columns := strings.Split(line, "|")
 		if len(columns) != 5 {
 			continue
 		}
-		mutants := regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(columns[3], -1)
+		mutants := sentence.FindAllStringSubmatch(columns[3], -1)
 		for _, named := range mutants {
-			m, ok := withSentence(named[1])
-			if !ok {
+			i := slices.IndexFunc(all, func(m mutation) bool { return m.isNamed(named[1]) })
+			if i < 0 {
 				t.Errorf("there is no mutant %q", named[1])
 				continue
 			}
-			top, _, _ := strings.Cut(m.tests, "/")
+			top, _, _ := strings.Cut(all[i].tests, "/")
 			red := regexp.MustCompile(top)
-			if !slices.ContainsFunc(regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(columns[2], -1), func(test []string) bool { return red.MatchString(test[1]) }) {
-				t.Errorf("%s: no test in the row turns red with the mutant %q, but %s", strings.TrimSpace(columns[1]), named[1], m.tests)
+			if !slices.ContainsFunc(test.FindAllStringSubmatch(columns[2], -1), func(name []string) bool { return red.MatchString(name[1]) }) {
+				t.Errorf("%s: no test in the row turns red with the mutant %q, but %s", strings.TrimSpace(columns[1]), named[1], all[i].tests)
 			}
 		}
 		if len(mutants) > 0 {
@@ -43,15 +44,8 @@ func TestEachPromiseNamesTheTestsOfItsMutants(t *testing.T) {
 	}
 }
 
-// withSentence returns the mutation with a sentence, which need not begin with what it is about.
-func withSentence(sentence string) (mutation, bool) {
-	all := mutations()
-	i := slices.IndexFunc(all, func(m mutation) bool {
-		_, short, _ := strings.Cut(m.what, ": ")
-		return m.what == sentence || short == sentence
-	})
-	if i < 0 {
-		return mutation{}, false
-	}
-	return all[i], true
+// isNamed reports whether a sentence is that of a mutation. It need not begin with what it is about.
+func (m mutation) isNamed(sentence string) bool {
+	_, short, _ := strings.Cut(m.what, ": ")
+	return m.what == sentence || short == sentence
 }

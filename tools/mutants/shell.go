@@ -26,13 +26,13 @@ func shell() []mutation {
 		{
 			what: "jobs: a run that is unsuspended has not begun until its status says so",
 			file: "internal/kinds/job_run.go",
-			from: "if job.Spec.Suspend == nil || !*job.Spec.Suspend || job.Status.StartTime", to: "if job.Status.StartTime",
+			from: "if !unbegun(job) || hasBegun(job) {", to: "if job.Status.StartTime != nil || hasBegun(job) {",
 			in: controller, tests: "^TestAChangeIsNotLostWhileTheStatusOfARunLags$",
 		},
 		{
 			what: "jobs: a second attempt to unsuspend a run counts as the first",
 			file: "internal/controller/trigger_cronjob.go",
-			from: "if held.Since != 0 {", to: "if version != 0 {",
+			from: "c.putAnsweredRun(job, own.Since != 0)", to: "c.putAnsweredRun(job, true)",
 			in: controller, tests: "^TestAChangeIsNotLostWhileTheStatusOfARunLags$",
 		},
 		{

@@ -63,6 +63,8 @@ type runTruth struct {
 	// counted Pods when it was resumed.
 	before  uint64
 	unclear bool
+	// late reports whether the controller created it after its user had deleted the Job.
+	late bool
 	// recorded is the data in its ledger.
 	recorded recordedData
 }
@@ -150,7 +152,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		}
 		if ours {
 			o.h.count("reloads")
-			r.recorded = o.jobs[job.Name].copied
+			r.recorded, r.late = o.jobs[job.Name].copied, !o.jobs[job.Name].wanted
 		} else {
 			*o.jobs[job.Name] = jobTruth{wanted: true}
 		}
@@ -288,7 +290,7 @@ func seemsResumed(job *batchv1.Job) bool {
 // jobsAtRest judges the state after all runs have ended.
 func (o *oracle) jobsAtRest() {
 	for _, job := range o.h.jobs() {
-		if copyOf(job) != "" || isHeld(job) && (*job.Spec.Suspend || o.keyLostAt == 0) { // a user may have resumed a Job that the controller leaves suspended
+		if copyOf(job) != "" || isHeld(job) && (*job.Spec.Suspend || o.keyLostAt == 0 && !o.runs[job.UID].late) { // a user may have resumed a Job that the controller leaves suspended
 			o.fail("at rest, Job %s is left (a copy of %q), and nobody was told of it", job.Name, copyOf(job))
 			continue
 		}

@@ -67,7 +67,7 @@ RENDERED = $(patsubst %|,%,$(call tests_of,grep -LE 'newInstaller|stage\.|KUBE_S
 WITHOUT_RACE = $(call tests_of,grep -lE '^//go:build !race' internal/controller/*_test.go)
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # The packages of a run share one control plane, and the run ends with what it cost. What go vet knows, make lint does.
-TEST = GOGC=400 GO='$(GO)' bin/suite -vet=off
+TEST = GOGC=400 GO='$(GO)' $(CURDIR)/bin/suite -vet=off
 RACE =
 # Tests on a control plane start the controller that is built here once, for all packages. It is the one that users get: each
 # process with the race detector takes almost three times as much time. CI has that one in scenarios and in histories.
@@ -203,17 +203,17 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 	@changed=$$(git status --porcelain -- deploy test/scenarios/testdata docs/reference/flags.md charts/reroll/README.md go.mod go.sum); \
 		[ -z "$$changed" ] || { git --no-pager diff -- deploy test/scenarios/testdata docs/reference/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
-test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
-	$(GO) test $(RACE) -count=1 -timeout 10m ./test/image
+test-image: image cgo suite ## Load the image into containerd (Debian: apt-get install containerd)
+	$(TEST) $(RACE) -count=1 -timeout 10m ./test/image
 
 test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes
 	@# Tests on nodes mostly wait for them, so more than processors run at a time.
 	$(TEST) -count=1 -parallel 4 -timeout 40m ./test/node
 
-test-browser: linux cgo chromium ## The pages of reroll ui in Chromium: readers, hostile names, restarts, keyboard, accessibility (Debian: apt-get install chromium)
+test-browser: linux cgo chromium suite ## The pages of reroll ui in Chromium: readers, hostile names, restarts, keyboard, accessibility (Debian: apt-get install chromium)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build
-	cd test/browser && GOWORK=off $(GO) test -count=1 -timeout 30m .
+	cd test/browser && GOWORK=off $(TEST) -count=1 -timeout 30m .
 
 # For docs/explanation/ledger.md: how long after an edit a kubelet still gives a new Pod the data before it. An interrupt ends it
 # with the figures so far.
@@ -221,8 +221,8 @@ lag: linux preflight ## Start N Pods on real nodes at random moments after edits
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
 	REROLL_NODE_LAG_PODS=$(N) $(GO) test -count=1 -timeout 3h -v -run TestNewPodsHaveTheData ./test/node
 
-test-release: preflight bin/helm ## Two clones make the same release, one of them without anything from before
-	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
+test-release: preflight bin/helm suite ## Two clones make the same release, one of them without anything from before
+	HELM=$(CURDIR)/bin/helm $(TEST) -count=1 -timeout 40m ./test/release
 
 test-edges: linux build$(with-race) build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
@@ -241,9 +241,9 @@ test-gitops: linux build$(with-race) suite ## Beside the real Argo CD, Flux, Hel
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
 	$(STARTED) $(TEST) $(RACE) -count=1 -timeout 40m ./test/gitops/...
 
-histories: build-race ## Faults and kills drawn at random, between the controller and a real API server (N=200)
+histories: build-race suite ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
-	$(STARTED) REROLL_REAL_HISTORIES=$(N) GOGC=400 $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
+	$(STARTED) REROLL_REAL_HISTORIES=$(N) $(TEST) -count=1 -timeout 3h -v -run Histories ./test/faults
 
 mutants: preflight bin/helm ## Break Reroll on purpose, one way at a time: each has to turn a test red
 	HELM=$(CURDIR)/bin/helm $(GO) run ./tools/mutants
@@ -253,10 +253,9 @@ nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory
 	@failed=; for each in mutants fresh-histories "histories N=500" "test ALL=1 RACE=-race" "test-edges RACE=-race" "test-tools RACE=-race" "test-gitops RACE=-race"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
-fresh-histories:
-	REROLL_WINDOWS=600 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
-	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -v -run Histories ./internal/controller
-	$(GO) test -count=100 -timeout 0 -run WhateverComesWavesHold ./internal/gate
+fresh-histories: suite
+	$(TEST) -timeout 0 -- -count=1 -run EveryMinute REROLL_WINDOWS=600 ./internal/window -- -count=1 -v -run Histories REROLL_HISTORIES=100000 ./internal/controller \
+		-- -count=100 -run WhateverComesWavesHold ./internal/gate
 
 ##@ Measure
 .PHONY: bench bench-check

@@ -32,6 +32,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // Deed is what a controller does about a workload after a change.
@@ -112,12 +113,13 @@ type agreement struct {
 // play reconciles what is due within a minute.
 func (a *agreement) play(c *Controller, clock *clocktesting.FakeClock) {
 	a.clock = clock
+	reconciling := duty{queue: c.queue, do: func(ctx context.Context, key workload.Key) workqueue.Result {
+		a.at = key
+		return c.reconcileKey(ctx, key)
+	}}
 	for end := clock.Now().Add(time.Minute); clock.Now().Before(end); {
-		key, wait, ok := c.queue.Pop()
-		switch {
-		case ok:
-			a.at = key
-			c.queue.Finish(key, c.reconcileKey(a.Context(), key))
+		switch did, wait := reconciling.once(a.Context()); {
+		case did:
 		case wait > 0:
 			clock.Step(wait)
 		default:

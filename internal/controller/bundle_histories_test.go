@@ -133,11 +133,11 @@ func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
 }
 
 // Patch implements API.
-func (h *bundleHistory) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+func (h *bundleHistory) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	at := slices.IndexFunc(h.workloads, func(w *trusting) bool { return w.key == key })
 	w := h.workloads[at]
 	lacking := h.lacks(w)
-	obj, err := h.server.Patch(kind.Resource.Resource, w.name(), patch.Body, workload.FieldManager)
+	obj, err := h.memory.Patch(ctx, kind, key, patch)
 	reloads := bytes.Contains(patch.Body, []byte(`"template"`))
 	if err != nil {
 		if reloads {
@@ -167,7 +167,7 @@ func (h *bundleHistory) lacks(w *trusting) string {
 	now := h.present()
 	for _, pod := range h.podsOf(w.key) {
 		content, started := h.pods.Content(pod)
-		for src := range w.owed {
+		for src := range simapi.InOrder(w.owed) {
 			has, projects := content[src]
 			present, exists := now[src]
 			switch {

@@ -92,8 +92,8 @@ func (h *history) approveSome() {
 // returns false if none waits.
 func (h *history) approvePending() bool {
 	approved := false
-	for key, r := range h.c.records {
-		if r.awaits.by != gate.Approval {
+	for _, key := range inOrder(h.c.state.Keys(namespace)) {
+		if h.c.records[key] == nil || h.c.records[key].awaits.by != gate.Approval {
 			continue
 		}
 		facts, ok := h.c.state.Facts(key)

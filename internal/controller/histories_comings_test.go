@@ -185,7 +185,7 @@ func (w *workloadTruth) lastRolled() uint64 {
 // judgeComings checks, at rest, that no deletion was lost, and no creation that the controller saw.
 func (o *oracle) judgeComings(w *workloadTruth) {
 	rolled := w.lastRolled()
-	for src, covered := range w.covered {
+	for src, covered := range simapi.InOrder(w.covered) {
 		s := o.sources[src]
 		switch {
 		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted && !o.deletedUnselected(w, src):

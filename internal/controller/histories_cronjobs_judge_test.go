@@ -55,7 +55,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		return o.excused(sentBefore) // another run began after that request was sent
 	}
 	latest := map[simapi.Source]change{}
-	for src, since := range run.covered {
+	for src, since := range simapi.InOrder(run.covered) {
 		for _, ch := range o.sources[src].changes {
 			if ch.version <= l.known[src] {
 				latest[src] = ch
@@ -65,7 +65,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 			return true
 		}
 	}
-	for src, ch := range latest {
+	for src, ch := range simapi.InOrder(latest) {
 		dated := o.sources[src].datedAt(l.known[src])
 		shown, timeless := dated.date, dated.untracked || ch.timeless(dated.date)
 		soon := !c.shownBegun(last, l.at).After(shown.Add(startLag + clockSkew))
@@ -85,7 +85,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 			return o.excused(showsNoTime) // so it may be later than any run
 		}
 	}
-	for src := range run.covered {
+	for src := range simapi.InOrder(run.covered) {
 		if o.seemsLater(c, src, run, last) {
 			return true
 		}

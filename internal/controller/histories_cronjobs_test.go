@@ -298,7 +298,7 @@ func (o *oracle) cronJobsAtRest() {
 			o.excused(podWaits)
 			continue
 		}
-		for src := range c.covered {
+		for src := range simapi.InOrder(c.covered) {
 			o.judgeCronJob(c, src)
 			if s := o.sources[src]; c.adopted[src] == 0 && s.exists && c.tampered < 2 {
 				c.adopted[src] = o.h.server.Version() + 1

@@ -240,7 +240,7 @@ func (h *history) start() {
 	if h.traced {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
-	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h}, noReport{})
+	h.c = New(opts, proxy{memory{server: h.server}, h}, h.clock, log, historyReport{h: h}, noReport{})
 	h.freeze(marks)
 	h.startDefaults()
 	h.c.acting.Store(true) // only one controller acts at a time

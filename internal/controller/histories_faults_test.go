@@ -12,9 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -74,19 +72,9 @@ func killNames() []string {
 type killed struct{}
 
 // proxy is the API server of one controller.
-type proxy struct{ h *history }
-
-// opener only returns the resource of a feed, because the history delivers the events itself. Jobs
-// are listed, too.
-type opener struct {
-	intake.Opener
-	resource string
-	jobs     jobLister
-}
-
-// Open implements API.
-func (p proxy) Open(w kubeapi.Watched) intake.Opener {
-	return opener{resource: w.Resource.Resource, jobs: jobLister{p.h, w.FieldSelector}}
+type proxy struct {
+	memory
+	h *history
 }
 
 // Pods implements API.
@@ -135,7 +123,7 @@ func (p proxy) Running(_ context.Context, w *workload.Workload, names annotation
 }
 
 // Patch implements API.
-func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+func (p proxy) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h
 	resource, name := kind.Resource.Resource, inShop(key.Name)
 	h.judgeWindow(key, patch.Body)
@@ -144,9 +132,9 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch
 	h.judgeAnswer(key, patch.Body)
 	h.judgeMode(key, patch.Body)
 	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
-		obj, err := h.server.Patch(resource, name, patch.Body, workload.FieldManager)
+		obj, err := p.memory.Patch(ctx, kind, key, patch)
 		if err == nil {
-			h.noteKeysRecorded(key.Name, obj)
+			h.noteKeysRecorded(key.Name, obj.(simapi.Object))
 		}
 		return obj, err
 	}})

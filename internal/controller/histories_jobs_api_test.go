@@ -3,70 +3,64 @@ package controller
 import (
 	"context"
 	"errors"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// jobLister lists the current Jobs.
-type jobLister struct {
-	h      *history
-	fields string
+// opener lists Jobs with faults.
+type opener struct {
+	jobLister
+	h *history
+}
+
+// Open implements API.
+func (p proxy) Open(w kubeapi.Watched) intake.Opener {
+	return opener{p.memory.Open(w).(jobLister), p.h}
 }
 
 // List implements intake.Opener.
-func (o opener) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
-	h := o.jobs.h
-	h.delay()
-	if h.fault(refused, 40) {
+func (o opener) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	o.h.delay()
+	if o.h.fault(refused, 40) {
 		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
 	}
-	name, byName := strings.CutPrefix(o.jobs.fields, "metadata.name=")
-	list := &batchv1.JobList{}
-	for _, job := range h.jobs() {
-		if !byName || job.Name == name {
-			list.Items = append(list.Items, *job.DeepCopy())
-		}
-	}
-	h.delay()
-	return list, nil
+	list, err := o.jobLister.List(ctx, opts)
+	o.h.delay()
+	return list, err
 }
 
 // Get implements API.
-func (p proxy) Get(_ context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
+func (p proxy) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
 	p.h.delay()
 	if p.h.fault(refused, 40) {
 		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
 	}
-	return p.h.server.Get(kind.Resource.Resource, inShop(key.Name))
+	return p.memory.Get(ctx, kind, key)
 }
 
 // Create implements API.
-func (p proxy) Create(_ context.Context, kind kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+func (p proxy) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
 	made := obj.DeepCopyObject().(simapi.Object)
 	return p.h.send(&write{verb: "creation", resource: kind.Resource.Resource, name: inShop(made.GetName()), do: func() (runtime.Object, error) {
-		return p.h.server.Create(made, workload.FieldManager)
+		return p.memory.Create(ctx, kind, namespace, made)
 	}})
 }
 
-// TryCreate implements API: no admission controller changes a Job.
-func (p proxy) TryCreate(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
-	return obj.DeepCopyObject(), nil
-}
-
 // Delete implements API.
-func (p proxy) Delete(_ context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
+func (p proxy) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
 	resource, name := kind.Resource.Resource, inShop(key.Name)
 	_, err := p.h.send(&write{verb: "deletion", resource: resource, name: name, do: func() (runtime.Object, error) {
-		return nil, p.h.server.Remove(resource, name, opts)
+		return nil, p.memory.Delete(ctx, kind, key, opts)
 	}})
 	return err
 }

@@ -237,7 +237,7 @@ func (o *oracle) judgeDeletion(r *runTruth, job *batchv1.Job, version uint64) {
 
 func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	latest := map[simapi.Source]change{}
-	for src, since := range r.covered {
+	for src, since := range simapi.InOrder(r.covered) {
 		if all := o.sources[src].changes; len(all) > 0 {
 			latest[src] = all[len(all)-1]
 		}
@@ -249,7 +249,7 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	if seemsResumed(job) {
 		began = r.made
 	}
-	for src := range r.covered {
+	for src := range simapi.InOrder(r.covered) {
 		shown := o.sources[src].datedAt(never)
 		switch {
 		case r.unreadable[src] && o.sources[src].made > o.keyLostAt:
@@ -260,7 +260,7 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 			return o.excused(seemsEdited)
 		}
 	}
-	for src, c := range latest {
+	for src, c := range simapi.InOrder(latest) {
 		shown := o.sources[src].dateAt(never)
 		late := c.date.IsZero() || !began.After(shown.Add(startLag+clockSkew))
 		ended, lapsed := r.ended[src]
@@ -329,7 +329,7 @@ func (o *oracle) judgeRun(r *runTruth, job *batchv1.Job) {
 			return
 		}
 	}
-	for src := range r.covered {
+	for src := range simapi.InOrder(r.covered) {
 		s := o.sources[src]
 		for _, pod := range o.h.pods.Of(job) {
 			content, started := o.h.pods.Content(pod)

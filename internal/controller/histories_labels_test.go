@@ -235,7 +235,7 @@ func (o *oracle) judgeMoves(w *workloadTruth) {
 	if o.steps != 1 || o.keyless || w.tampered > 0 {
 		return
 	}
-	for src, m := range w.moves {
+	for src, m := range simapi.InOrder(w.moves) {
 		s := o.sources[src]
 		switch {
 		case !s.exists || w.foreign > o.since || len(s.changes) > 0 && s.changes[len(s.changes)-1].version > o.since:

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,23 +49,14 @@ func (l *look) older(date time.Time) bool {
 	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
 }
 
-// lookAtAll reconciles the workloads that are due, like many workers at once, in an order that does
-// not depend on the order of a map.
+// lookAtAll reconciles the workloads that are due, like many workers at once.
 func (h *history) lookAtAll() bool {
 	if !h.synced() {
 		return false
 	}
-	var due []workload.Key
-	for {
-		key, _, ok := h.c.queue.Pop()
-		if !ok {
-			break
-		}
-		due = append(due, key)
-	}
-	slices.SortFunc(due, func(a, b workload.Key) int { return strings.Compare(a.String(), b.String()) })
-	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	c := h.c
+	due := due(c.queue)
+	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	for _, key := range due {
 		r := h.lookAt(key)
 		c.queue.Finish(key, r)
@@ -77,32 +67,19 @@ func (h *history) lookAtAll() bool {
 
 // resumeAll resumes paused workloads that are due.
 func (h *history) resumeAll() bool {
-	c, some := h.c, false
-	for {
-		key, _, ok := c.pauses.Pop()
-		if !ok {
-			return some
-		}
-		some = true
+	c := h.c
+	return duty{queue: c.pauses, do: func(ctx context.Context, key workload.Key) workqueue.Result {
 		h.looks = append(h.looks, h.oracle.look(key))
-		r := c.endPause(context.Background(), key)
+		r := c.endPause(ctx, key)
 		h.killOften(killedResumed, 3, 4) // few histories get here
 		h.looks = h.looks[:len(h.looks)-1]
-		c.pauses.Finish(key, r)
-	}
+		return r
+	}}.all(context.Background())
 }
 
 // lookAfterAll checks and reports tracked reloads that are due.
 func (h *history) lookAfterAll() bool {
-	c, some := h.c, false
-	for {
-		key, _, ok := c.rollouts.Pop()
-		if !ok {
-			return some
-		}
-		some = true
-		c.rollouts.Finish(key, c.trackRollout(context.Background(), key))
-	}
+	return duty{queue: h.c.rollouts, do: h.c.trackRollout}.all(context.Background())
 }
 
 func (h *history) lookAt(key workload.Key) workqueue.Result {

@@ -97,9 +97,9 @@ func newKeyHistory(t *testing.T, seed uint64) *keyHistory {
 }
 
 // Patch implements API.
-func (h *keyHistory) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+func (h *keyHistory) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	lacking := h.lacks(key.Name)
-	obj, err := h.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
+	obj, err := h.memory.Patch(ctx, kind, key, patch)
 	if err == nil && bytes.Contains(patch.Body, []byte(`"template"`)) {
 		h.judgeReload(key.Name, lacking)
 	}

@@ -24,18 +24,17 @@ import (
 
 // midWrite is an API on which something happens between a decision and its write.
 type midWrite struct {
-	proxy
-	server  *simapi.Server
+	memory
 	happens func()
 	answers []error
 }
 
 // Patch implements API.
-func (m *midWrite) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+func (m *midWrite) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	happens := m.happens
 	m.happens = func() {}
 	happens()
-	obj, err := m.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
+	obj, err := m.memory.Patch(ctx, kind, key, patch)
 	m.answers = append(m.answers, err)
 	return obj, err
 }
@@ -72,7 +71,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			clock := clocktesting.NewFakeClock(now)
 			server := simapi.New(now)
-			api := &midWrite{server: server}
+			api := &midWrite{memory: memory{server: server}}
 			c := New(Options{AdoptRate: 1000, Settings: rules.Settings{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 				api, clock, slog.New(slog.DiscardHandler), noReport{}, noReport{})
 			c.installation.Installed = now
@@ -81,8 +80,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			// looks takes what is due in so much time, and returns how often was looked.
 			looks := func(within time.Duration) (n int) {
 				for end := clock.Now().Add(within); clock.Now().Before(end); clock.Step(100 * time.Millisecond) {
-					for key, _, ok := c.queue.Pop(); ok; key, _, ok = c.queue.Pop() {
-						c.queue.Finish(key, c.reconcileKey(t.Context(), key))
+					for did, _ := doDue(t.Context(), c); did; did, _ = doDue(t.Context(), c) {
 						n++
 					}
 				}

@@ -45,7 +45,7 @@ func newSmallHistory(t *testing.T, seed uint64) *smallHistory {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h := &smallHistory{
 		t: t, rand: rand.New(rand.NewPCG(seed, 7)), counts: map[string]int{},
-		stage: &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}},
+		stage: &stage{T: t, memory: memory{server: simapi.New(now)}, clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}},
 	}
 	h.pods = simapi.NewPods(h.server, 1)
 	h.server.Observe(func(e simapi.Event) {
@@ -203,15 +203,10 @@ func (h *smallHistory) elapse(d time.Duration) {
 	}
 }
 
-// work lets the controller do some of what is due.
+// work lets the controller do what is due.
 func (h *smallHistory) work() {
-	for range 4 {
-		if key, _, ok := h.controller.queue.Pop(); ok {
-			h.controller.queue.Finish(key, h.controller.reconcile(h.t.Context(), key))
-		}
-		if key, _, ok := h.controller.rollouts.Pop(); ok {
-			h.controller.rollouts.Finish(key, h.controller.trackRollout(h.t.Context(), key))
-		}
+	for _, d := range h.controller.duties() {
+		d.all(h.t.Context())
 	}
 }
 

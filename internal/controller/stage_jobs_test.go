@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -18,7 +17,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
-	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at
@@ -56,46 +54,29 @@ func (r jobReport) Reloaded(w *workload.Workload, _ reload.Decision, _ time.Dura
 	r.stage.says = append(r.stage.says, w.Key.Name+" reloaded")
 }
 
-type jobList struct {
+// readJobs lists Jobs as reads changes them.
+type readJobs struct {
 	intake.Opener
-	server *simapi.Server
-	reads  func(*batchv1.Job)
+	reads func(*batchv1.Job)
 }
 
 // List implements intake.Opener.
-func (l jobList) List(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	selector, err := fields.ParseSelector(opts.FieldSelector)
-	if err != nil {
-		return nil, err
+func (l readJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	list, err := l.Opener.List(ctx, opts)
+	if err != nil || l.reads == nil {
+		return list, err
 	}
-	list := &batchv1.JobList{}
-	for _, o := range l.server.List("jobs") {
-		if selector.Matches(fields.Set{metav1.ObjectNameField: o.GetName()}) {
-			job := *o.(*batchv1.Job).DeepCopy()
-			if l.reads != nil {
-				l.reads(&job)
-			}
-			list.Items = append(list.Items, job)
-		}
+	jobs := list.(*batchv1.JobList)
+	for i := range jobs.Items {
+		l.reads(&jobs.Items[i])
 	}
-	return list, nil
-}
-
-type namedJobs struct {
-	jobList
-	selector string
-}
-
-// List implements intake.Opener.
-func (l namedJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	opts.FieldSelector = l.selector
-	return l.jobList.List(ctx, opts)
+	return jobs, nil
 }
 
 // Open implements API.
 func (s *jobStage) Open(w kubeapi.Watched) intake.Opener {
 	s.lists++
-	return namedJobs{jobList{server: s.server, reads: s.reads}, w.FieldSelector}
+	return readJobs{s.memory.Open(w), s.reads}
 }
 
 func (s *jobStage) wrote(what string) {
@@ -106,7 +87,7 @@ func (s *jobStage) wrote(what string) {
 }
 
 // Create implements API.
-func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+func (s *jobStage) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
 	s.wrote("create " + obj.(*batchv1.Job).Name)
 	job := obj.(*batchv1.Job).DeepCopy()
 	if s.made != nil {
@@ -115,7 +96,7 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 	if s.strips != nil {
 		s.strips(job)
 	}
-	made, err := s.server.Create(job, workload.FieldManager)
+	made, err := s.memory.Create(ctx, kind, namespace, job)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +135,6 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key,
 		s.jobHandler().put(obj, true)
 	}
 	return obj, err
-}
-
-// Get implements API.
-func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
-	return s.server.Get(kind.Resource.Resource, inShop(key.Name))
 }
 
 func (s *jobStage) jobHandler() *handler {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -29,9 +32,8 @@ import (
 // their time.
 type stage struct {
 	*testing.T
-	proxy
+	memory
 	controller *Controller
-	server     *simapi.Server
 	clock      *clocktesting.FakeClock
 	takes      time.Duration
 	refuses    error
@@ -112,7 +114,7 @@ func (s *stage) Running(context.Context, *workload.Workload, annotations.Names) 
 }
 
 // Patch implements API.
-func (s *stage) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+func (s *stage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	s.requests.Lock()
 	defer s.requests.Unlock()
 	s.patched++
@@ -124,13 +126,13 @@ func (s *stage) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patc
 	if s.refuses != nil {
 		return nil, s.refuses
 	}
-	return s.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
+	return s.memory.Patch(ctx, kind, key, patch)
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}, events: map[string]time.Time{}, given: map[string]bool{}}
+	s := &stage{T: t, memory: memory{server: simapi.New(now)}, clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}, events: map[string]time.Time{}, given: map[string]bool{}}
 	s.controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s}, stageReport{stage: s})
 	s.controller.installation.Installed = now.Add(-time.Hour)
@@ -157,9 +159,8 @@ func (s *stage) play(within time.Duration) {
 // doDue does one thing that is due, as a worker does, or returns how long nothing is: 0 if nothing waits.
 func doDue(ctx context.Context, c *Controller) (did bool, wait time.Duration) {
 	for _, d := range c.duties() {
-		key, later, ok := d.queue.Pop()
-		if ok {
-			d.queue.Finish(key, d.do(ctx, key))
+		did, later := d.once(ctx)
+		if did {
 			return true, 0
 		}
 		if wait == 0 || later > 0 && later < wait {
@@ -167,6 +168,39 @@ func doDue(ctx context.Context, c *Controller) (did bool, wait time.Duration) {
 		}
 	}
 	return false, wait
+}
+
+// due hands out all that is due in a queue.
+func due(q *workqueue.Queue) (keys []workload.Key) {
+	for key, _, ok := q.Pop(); ok; key, _, ok = q.Pop() {
+		keys = append(keys, key)
+	}
+	return inOrder(keys)
+}
+
+// inOrder sorts workloads, so that what is drawn does not depend on the order of a map.
+func inOrder(keys []workload.Key) []workload.Key {
+	slices.SortFunc(keys, func(a, b workload.Key) int { return strings.Compare(a.String(), b.String()) })
+	return keys
+}
+
+// all does all that is due in a queue, and reports whether something was.
+func (d duty) all(ctx context.Context) bool {
+	keys := due(d.queue)
+	for _, key := range keys {
+		d.queue.Finish(key, d.do(ctx, key))
+	}
+	return len(keys) > 0
+}
+
+// once does what is due first of a queue, as a worker does, or returns how long nothing is: 0 if nothing
+// waits.
+func (d duty) once(ctx context.Context) (did bool, wait time.Duration) {
+	key, wait, ok := d.queue.Pop()
+	if ok {
+		d.queue.Finish(key, d.do(ctx, key))
+	}
+	return ok, wait
 }
 
 // add makes a ConfigMap and a Deployment that uses it, both of one name.

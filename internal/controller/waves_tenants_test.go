@@ -1,31 +1,14 @@
 package controller
 
 import (
-	"bytes"
-	"context"
 	"maps"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/workload"
 )
-
-// inTwoNamespaces is a stage whose writes reach workloads of all namespaces.
-type inTwoNamespaces struct{ *stage }
-
-// Patch implements API.
-func (a inTwoNamespaces) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
-	if bytes.Contains(patch.Body, []byte(`"template"`)) {
-		a.marked++
-	}
-	return a.server.Patch(kind.Resource.Resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, patch.Body, workload.FieldManager)
-}
 
 // All tenants trust one bundle. One of them gives his workload the lowest wave, and never lets it be
 // rolled.
@@ -39,7 +22,6 @@ func TestATenantHoldsUpNoWorkloadOfAnotherThatUsesTheSameBundle(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			s := newBundleStage(t)
 			s.controller.acting.Store(true)
-			s.controller.api = inTwoNamespaces{s.stage}
 			s.adopt()
 			mine, err := s.server.Get("deployments", inShop("web"))
 			if err != nil {

@@ -21,12 +21,16 @@ func TestTheFirstTutorialToTheLetter(t *testing.T) {
 
 	p.runBlocks(run, string(page), "## 3. Apply an example")
 	p.printedByTwo(p.kubectl("logs", "--selector=app=web"), "env GREETING=hello")
+	p.printedByTwo(p.logsOfRunning("web"), "file /etc/greeting/text=hello")
 
 	p.runBlocks(run, string(page), "## 4. Edit the ConfigMap")
 	p.rolled("web", 1)
 	p.awaitProse(run, "without-a-cluster.md", "kubectl logs -l app=web", "env GREETING=good morning", "env GREETING=hello")
 	p.printedByTwo(p.logsOfRunning("web"), "env GREETING=good morning")
+	p.printedByTwo(p.logsOfRunning("web"), "file /etc/greeting/text=good morning")
+	p.rolled("web-not-opted-in", 0)
 	p.printedByTwo(p.logsOfRunning("web-not-opted-in"), "env GREETING=hello")
+	p.mustBe("the variable of the process that was not opted in", p.variable("web-not-opted-in", "GREETING"), "hello")
 	why, err := p.reroll("why", "deployment/web-not-opted-in")
 	p.must(err)
 	if !strings.Contains(why, "is not opted in") {

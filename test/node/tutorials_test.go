@@ -46,28 +46,6 @@ func (p *place) mustBe(what, got, want string) {
 	}
 }
 
-// examples/first-steps: a ConfigMap as variable and as file, and two Deployments of which one is
-// opted in.
-func TestFirstStepsShowsTheNewValueInTheLogsOfOneDeployment(t *testing.T) {
-	t.Parallel()
-	p := newMarkedPlace(t)
-	p.startController()
-	p.applyExample("first-steps", "first-steps.yaml")
-	for _, name := range []string{"web", "web-not-opted-in"} {
-		p.must(p.AwaitReady(p.ctx, deployment(name)))
-		p.allPrinted(name, "env GREETING=hello", "file /etc/greeting/text=hello")
-	}
-	p.awaitLedger("web")
-
-	p.edit("configmap", "greeting", "text=good morning")
-	p.must(p.AwaitRolls(p.ctx, deployment("web"), 1))
-	p.allPrinted("web", "env GREETING=good morning", "file /etc/greeting/text=good morning")
-	p.rolled("web", 1)
-	p.rolled("web-not-opted-in", 0)
-	p.allPrinted("web-not-opted-in", "env GREETING=hello", "file /etc/greeting/text=hello")
-	p.mustBe("the variable of the process that was not opted in", p.variable("web-not-opted-in", "GREETING"), "hello")
-}
-
 // TestTheTutorialAboutSourcesToTheLetter runs the blocks of docs/tutorials/select-sources.md in their
 // order, and compares what it prints. After each part, the Deployment has rolled as often as the page
 // says.

@@ -1,7 +1,9 @@
 package simapi
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +17,20 @@ type Source struct{ Resource, Name string }
 
 // String is like the arguments of kubectl.
 func (s Source) String() string { return strings.TrimSuffix(s.Resource, "s") + "/" + s.Name }
+
+// InOrder ranges over sources in the order of their resources and names, unlike range.
+func InOrder[V any](of map[Source]V) iter.Seq2[Source, V] {
+	return func(yield func(Source, V) bool) {
+		sorted := slices.SortedFunc(maps.Keys(of), func(a, b Source) int {
+			return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Name, b.Name))
+		})
+		for _, src := range sorted {
+			if !yield(src, of[src]) {
+				return
+			}
+		}
+	}
+}
 
 // Refers lists the sources that the template of a workload refers to.
 func Refers(w Object) []Source {

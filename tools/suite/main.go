@@ -5,7 +5,7 @@
 //	suite [arguments of go test]
 //	suite [arguments of each] -- [of one go test] -- [of another at the same time] ...
 //
-// An argument NAME=value is a variable for what is run.
+// An argument NAME=value is a variable for what is run. With -v it prints what tests that pass say, too.
 package main
 
 import (
@@ -63,8 +63,9 @@ func run(args []string, out, errs io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	report := newReport(out)
-	code, err := goTests(self, measured, apart(args), report, errs)
+	runs := apart(args)
+	report := newReport(out, runs)
+	code, err := goTests(self, measured, runs, report, errs)
 	lent, lendErr := lender.Close()
 	all, readErr := readMeasured(measured)
 	for component, took := range lent {

@@ -74,6 +74,15 @@ func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
 	}
 }
 
+func TestAVerboseSuiteShowsWhatPasses(t *testing.T) {
+	out, _ := tried(t, map[string]string{"a/a_test.go": passing}, "--", "-v", "./a", "--", "-count=1", "./a")
+	for _, want := range []string{"of no interest", "--- PASS: TestQuiet", "The slowest tests:"} {
+		if strings.Count(out, want) != 1 {
+			t.Errorf("not once %q in:\n%s", want, out)
+		}
+	}
+}
+
 func TestEachRunHasItsOwnArguments(t *testing.T) {
 	body := func(pkg string) string {
 		return "package " + pkg + "\n\nimport (\n\"os\"\n\"testing\"\n)\n\nfunc TestOne(t *testing.T) { if os.Getenv(\"OF_ONE\") == \"\" { t.Error(\"it has no variable\") } }\n\nfunc TestOther(t *testing.T) { t.Error(\"it has\" + os.Getenv(\"OF_ONE\")) }\n"

@@ -31,6 +31,9 @@ const shownSlowest = 20
 // report prints what go test would print without -json, and remembers what took long. What several
 // of them print, it prints package by package.
 type report struct {
+	// verbose are the go tests that print all at once, because they have -v.
+	verbose map[int]bool
+
 	mu  sync.Mutex // for all below
 	out io.Writer
 	// output is what is not printed yet: that of a test until it has failed or passed, and of a
@@ -50,7 +53,14 @@ type timed struct {
 	seconds float64
 }
 
-func newReport(out io.Writer) *report { return &report{out: out, output: map[test][]string{}} }
+// newReport returns a report of go tests with these arguments.
+func newReport(out io.Writer, runs [][]string) *report {
+	r := &report{verbose: map[int]bool{}, out: out, output: map[test][]string{}}
+	for i, args := range runs {
+		r.verbose[i] = slices.Contains(args, "-v")
+	}
+	return r
+}
 
 // read reads what one go test prints, until its end.
 func (r *report) read(run int, events io.Reader) error {
@@ -86,6 +96,10 @@ func (r *report) event(run int, e event) {
 	case "build-output":
 		fmt.Fprint(r.out, e.Output)
 	case "output":
+		if r.verbose[run] {
+			fmt.Fprint(r.out, e.Output)
+			return
+		}
 		r.output[t] = append(r.output[t], e.Output)
 	case "pass", "skip":
 		if e.Test != "" {

@@ -68,7 +68,7 @@ func notifications() []mutation {
 		{
 			what: "alerts: a chat makes a link of a name of a tenant",
 			file: "internal/report/phrase.go",
-			from: "|| afterDot && isLetter(r) {", to: "{",
+			from: "|| afterDot && isLetter(r) {", to: "|| afterDot && r == 0 {",
 			in: "./internal/report", tests: "ShowsTextsOfTenantsAsTheyAre$",
 		},
 		{

@@ -129,6 +129,7 @@ func (t *trial) unbroken(ctx context.Context) error {
 // each tries each mutation, and returns how many turn no test red.
 func (t *trial) each(ctx context.Context) (survived int, err error) {
 	var mu sync.Mutex
+	took := make([]time.Duration, len(t.all))
 	err = atOnce(len(t.all), func(i int) error {
 		began := time.Now()
 		m := t.all[i]
@@ -145,10 +146,26 @@ func (t *trial) each(ctx context.Context) (survived int, err error) {
 			verdict = "GREEN"
 			survived++
 		}
-		fmt.Printf("%-6s %4.0fs  %-34s %s\n", verdict, time.Since(began).Seconds(), m.file, m.what)
+		took[i] = time.Since(began)
+		fmt.Printf("%-6s %4.0fs  %-34s %s\n", verdict, took[i].Seconds(), m.file, m.what)
 		return nil
 	})
+	t.showSlowest(took)
 	return survived, err
+}
+
+// showSlowest prints which mutations took longest.
+func (t *trial) showSlowest(took []time.Duration) {
+	const most = 20
+	order := make([]int, len(took))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[b], took[a]) })
+	fmt.Println("\nThe slowest:")
+	for _, i := range order[:min(most, len(order))] {
+		fmt.Printf("%7.1fs  %s\n", took[i].Seconds(), t.all[i].what)
+	}
 }
 
 // isRed reports whether a test has failed, or has hung until its time was up: a process may end with

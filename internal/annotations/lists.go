@@ -122,6 +122,9 @@ func (l *NameList) add(entry NamedEntry) {
 	l.Entries = append(l.Entries, entry)
 }
 
+// Expressions returns how many entries are expressions that take time to match.
+func (l *NameList) Expressions() int { return l.expressions }
+
 // All returns the entries, in the order of the annotation.
 func (l *NameList) All() []NamedEntry {
 	if l == nil {

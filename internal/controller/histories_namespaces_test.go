@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -90,16 +91,19 @@ func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
 	}
 }
 
-// cameUpUnselected reports whether a source came up, or got the labels, while its namespace is no longer
-// selected, and the controller had not been shown that.
-func (o *oracle) cameUpUnselected(w *workloadTruth, src simapi.Source, l *look) bool {
+// movedUnselected reports whether a source came up, changed, or got the labels, while its namespace is no
+// longer selected, and the controller had not been shown that.
+func (o *oracle) movedUnselected(w *workloadTruth, src simapi.Source, l *look) bool {
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
 	if err != nil || !o.unselected || l.known[shop] >= o.unselectedAt {
 		return false
 	}
 	o.unselected = false
 	defer func() { o.unselected = true }()
-	return o.asksFor(obj, src, o.all) && o.cameUp(w, src, l)
+	changed := slices.ContainsFunc(o.sources[src].changes, func(c change) bool {
+		return c.version > o.unselectedAt && c.version > w.foreign && c.version <= l.known[src]
+	})
+	return o.asksFor(obj, src, o.all) && (changed || o.cameUp(w, src, l))
 }
 
 // changedSinceEarly reports whether data changed since such a ledger and since the last rollout by

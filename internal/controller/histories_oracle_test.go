@@ -177,7 +177,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", true
 		}
 		if _, covered := w.covered[src]; !covered {
-			if _, was := w.ended[src]; was && o.coverEndUnseen(w, src, l) || o.cameUpUnselected(w, src, l) {
+			if _, was := w.ended[src]; was && o.coverEndUnseen(w, src, l) || o.movedUnselected(w, src, l) {
 				return "", o.excused(sentBefore)
 			}
 			if o.mayHaveMatched(src, l) || o.mayHaveBeenSelected(w, src, l) {

@@ -122,12 +122,12 @@ func (s *situation) with(change func(*Facts)) *situation {
 func TestDecide(t *testing.T) {
 	widened := func(f *Facts) {
 		cm, _ := policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "cm"}, nil, annotations.DefaultNames())
-		f.Seen.Policy, f.Seen.Earlier = 130, &policy.Policy{}
+		f.Seen.Policy = 130
 		f.Seen.Widened = []Widening{{Version: 110}, {Version: 130, Before: cm}}
 	}
 	// All workloads are opted in, and from version 130 on it also names the source.
 	reworded := func(f *Facts) {
-		f.AutoReloadAll, f.Seen.Policy, f.Seen.Earlier = true, 130, &policy.Policy{}
+		f.AutoReloadAll, f.Seen.Policy = true, 130
 		f.Seen.Widened = []Widening{{Version: 130}}
 	}
 	waits := func(l *ledger.Ledger) { l.Counter, l.Entries[cmKey] = 0, digest.Digest{} }

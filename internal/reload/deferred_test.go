@@ -24,7 +24,7 @@ func decided(t *testing.T, f Facts) Decision {
 	waits := f
 	waits.Workload.LedgerText, waits.Remembered = held.Ledger.String(), held.Ledger.String()
 	waits.Seen.ComparedAt, waits.Seen.Adopted, waits.Seen.Compared = f.Version, max(f.Seen.Adopted, f.Adopts()), true
-	waits.Seen.Earlier, waits.Seen.Widened = nil, nil
+	waits.Seen.Widened = nil
 	waits.Concerns = nil
 	for _, c := range f.Concerns {
 		c.Away = Away{}

@@ -77,19 +77,19 @@ type WorkloadSeen struct {
 	// ComparedAt is the newest version at the time of our last comparison, 0 if only other replicas
 	// compared it. Sources of later versions did not exist then.
 	ComparedAt uint64
-	// Policy is the version in which its annotations began to select the current sources. Earlier
-	// is the policy before Widened, nil if that is unknown.
-	Policy  uint64
-	Earlier *policy.Policy
+	// Policy is the version in which its annotations began to select the current sources.
+	Policy uint64
 	// Adopted is the version since which its annotations select all sources in its first ledger, 0
 	// if unknown.
 	Adopted uint64
 	// AdoptedSources are such versions of single sources, with which later ledgers began.
 	AdoptedSources map[source.LocalKey]uint64
 	// Widened are the later changes by which its annotations selected more sources, and WidenedBefore is the
-	// version of the latest one before these, if there was any.
+	// version of the latest one before these, if there was any. Forgotten reports whether earlier ones
+	// were too many, or too large, to be kept.
 	Widened       []Widening
 	WidenedBefore uint64
+	Forgotten     bool
 	// Recounted are the later changes by which other keys count.
 	Recounted []KeysChange
 	// Ready is the version in which Pods of it were first Ready, 0 if they never were.
@@ -103,13 +103,15 @@ type WorkloadSeen struct {
 // policy, and optedInAt since when it was provably in force.
 func (w *WorkloadSeen) Widen(version uint64, before policy.Policy, optedInAt time.Time) {
 	w.Policy = max(w.Policy, version) // the watch of namespaces may lag behind
-	if w.Earlier == nil {
-		w.Earlier = &before
+	kept, size := w.Widened, before.Size()
+	for i := range kept {
+		size += kept[i].Before.Size()
 	}
-	if len(w.Widened) == maxWidened {
-		w.Widened = w.Widened[1:]
+	for len(kept) == maxWidened || len(kept) > 0 && size > maxEarlier {
+		size -= kept[0].Before.Size()
+		kept, w.Forgotten = kept[1:], true
 	}
-	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before, OptedInAt: optedInAt})
+	w.Widened = append(slices.Clone(kept), Widening{Version: version, Before: before, OptedInAt: optedInAt})
 }
 
 // ForgetPolicies forgets the earlier policies, because the workload was compared with its sources. The
@@ -117,15 +119,15 @@ func (w *WorkloadSeen) Widen(version uint64, before policy.Policy, optedInAt tim
 // Then the latest of these policies shows whether the source concerned the workload before.
 func (w *WorkloadSeen) ForgetPolicies(hasLedger bool) {
 	last := len(w.Widened) - 1
+	w.Forgotten = false
 	switch {
 	case !hasLedger || last < 0:
-		w.Earlier, w.Widened, w.WidenedBefore = nil, nil, 0
+		w.Widened, w.WidenedBefore = nil, 0
 		return
 	case last > 0:
 		w.WidenedBefore = w.Widened[last-1].Version
 	}
 	w.Widened = slices.Clone(w.Widened[last:])
-	w.Earlier = &w.Widened[0].Before
 }
 
 // Widening is a version since which annotations select more sources, with the earlier policy, and
@@ -136,9 +138,12 @@ type Widening struct {
 	OptedInAt time.Time
 }
 
-// maxWidened is more than the edits of a workload that waits for its first ledger. Beyond it, a
-// source counts as selected before.
-const maxWidened = 16
+// maxWidened is more than the edits of a workload that waits for its first ledger, and maxEarlier more
+// than what these keep in memory, in bytes. Beyond it, a source counts as selected before.
+const (
+	maxWidened = 16
+	maxEarlier = 256 << 10
+)
 
 // MayHavePodsOf reports whether Pods of a revision may exist already. A workload that gets such a
 // template keeps them.

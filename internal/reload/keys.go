@@ -22,10 +22,17 @@ type KeysChange struct {
 	Before  policy.KeyRule
 }
 
-// Recount records that other keys count since a version. Before is the earlier rule.
+// Recount records that other keys count since a version. Before is the earlier rule. Of rules that are
+// too large, only the versions are kept: data that is recorded by one of these counts as other data.
 func (w *WorkloadSeen) Recount(version uint64, before policy.KeyRule) {
 	recounted := append(slices.Clone(w.Recounted), KeysChange{version, before})
 	w.Recounted = recounted[max(0, len(recounted)-maxWidened):]
+	size := 0
+	for i := len(w.Recounted) - 1; i >= 0; i-- {
+		if size += w.Recounted[i].Before.Size(); size > maxEarlier {
+			w.Recounted[i].Before = policy.KeyRule{}
+		}
+	}
 }
 
 // ForgetRecounts forgets the changes of the rule that a comparison has considered.

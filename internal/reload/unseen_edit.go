@@ -72,7 +72,7 @@ func (f *Facts) referencedIn(c *Concern) uint64 {
 // widenedFor is the version in which the annotations began to select a source. Rewording them is no
 // change.
 func (f *Facts) widenedFor(c *Concern) uint64 {
-	if f.Seen.Earlier == nil {
+	if len(f.Seen.Widened) == 0 {
 		return f.Seen.Policy
 	}
 	_, refers := f.Workload.Reference(c.Source.Key.Local())
@@ -91,7 +91,7 @@ func (f *Facts) Adopts() uint64 {
 	switch {
 	case f.Workload.LedgerText != "" || f.Remembered != "":
 		return 0
-	case f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) || len(f.Seen.Widened) > 1:
+	case len(f.Seen.Widened) > 1 || f.Seen.Forgotten || len(f.Seen.Widened) == 1 && f.Seen.Widened[0].Before.OptedIn(f.AutoReloadAll):
 		return f.SelectedIn
 	default:
 		return max(f.Seen.Policy, f.SelectedIn)

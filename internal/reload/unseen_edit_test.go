@@ -52,7 +52,6 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 			}
 			f.Workload.OptedInAt, f.Seen.Policy = at(81), 75
 			f.Seen.Widened = append([]Widening{step}, f.Seen.Widened...)
-			f.Seen.Earlier = &f.Seen.Widened[0].Before
 		}
 	}
 	searches := func(f *Facts) {

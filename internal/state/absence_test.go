@@ -1,8 +1,11 @@
 package state
 
 import (
+	"cmp"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -50,6 +53,30 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 			compare(s)
 			tc.puts(s)
 			f, _ := s.Facts(key)
+			if len(f.Concerns) != 1 || whenAway(&f) != tc.want {
+				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
+			}
+		})
+	}
+}
+
+// A source may have had other data between two snapshots that show the same data.
+func TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison(t *testing.T) {
+	for name, tc := range map[string]struct {
+		uid  types.UID
+		want reload.Away
+	}{
+		"another source": {"recreated", reload.Away{Version: 4, Noted: true, Made: true}},
+		"the same":       {"", reload.Away{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 5, auto, "true"), inASnap)
+			s.PutSource(written("a", 3, 30), inASnap)
+			again := written("a", 9, 30)
+			again.UID = cmp.Or(tc.uid, again.UID)
+			s.PutSource(again, inASnap)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
 			if len(f.Concerns) != 1 || whenAway(&f) != tc.want {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}

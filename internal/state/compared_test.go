@@ -156,7 +156,7 @@ func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 	s.Remember(&w, "ours")
 	f, _ = s.Facts(w.Key)
 	s.Compared(&f)
-	if f, _ := s.Facts(w.Key); len(f.Seen.Widened) != 1 || f.Seen.Widened[0].Version != 43 || f.Seen.Earlier == nil || f.Seen.WidenedBefore != 42 {
+	if f, _ := s.Facts(w.Key); len(f.Seen.Widened) != 1 || f.Seen.Widened[0].Version != 43 || f.Seen.WidenedBefore != 42 {
 		t.Errorf("compared with a ledger, and widened in %v, and in %d before", f.Seen.Widened, f.Seen.WidenedBefore)
 	}
 }

@@ -202,12 +202,12 @@ func admits(before, now source.Annotations) bool {
 }
 
 // recordCreated records, for workloads that were compared while a source did not exist, that it
-// exists now, or that it was recreated unobserved. A Pod that waited for the source starts with its
-// initial data, even if the data changes next.
+// exists now, and for all that it was recreated unobserved. A Pod that waited for the source starts
+// with its initial data, even if the data changes next.
 func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord, live bool) {
 	for _, concern := range concerned {
 		w, key := s.workloads[concern], now.Key.SeenFrom(concern.Namespace).Local()
-		if _, noted := w.away[key]; noted || !w.compared {
+		if _, noted := w.away[key]; noted || !w.compared && before.seen.Version == 0 {
 			continue
 		}
 		away := reload.Away{Made: true, Noted: true}

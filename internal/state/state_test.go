@@ -328,7 +328,7 @@ func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 			s := New(false)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened, f.Seen.Referenced = nil, false, nil, nil, nil
+			f.Seen.Recent, f.Seen.Whole, f.Seen.Widened, f.Seen.Referenced = nil, false, nil, nil
 			if !reflect.DeepEqual(f.Seen, tc.want) {
 				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
 			}

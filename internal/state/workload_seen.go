@@ -77,7 +77,7 @@ func (w *workloadRecord) keepPolicy(known *workloadRecord, version uint64, autoR
 	if before == 0 || version <= before {
 		return
 	}
-	w.seen.Policy, w.seen.Earlier, w.seen.Widened, w.seen.WidenedBefore = known.seen.Policy, known.seen.Earlier, known.seen.Widened, known.seen.WidenedBefore
+	w.seen.Policy, w.seen.Widened, w.seen.WidenedBefore, w.seen.Forgotten = known.seen.Policy, known.seen.Widened, known.seen.WidenedBefore, known.seen.Forgotten
 	if w.Policy.Widens(known.Policy, autoReloadAll) {
 		w.seen.Widen(before+1, known.Policy, known.OptedInAt)
 	}

@@ -113,6 +113,12 @@ func drawn() []mutation {
 			in: "./internal/state", tests: "^TestAwayAfterTheLedgerOfAnotherReplica$",
 		},
 		{
+			what: "back: a source that was recreated between two snapshots had no other data before the first comparison",
+			file: "internal/state/sources.go",
+			from: "noted || !w.compared && before.seen.Version == 0 {", to: "noted || !w.compared {",
+			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
+		},
+		{
 			what: "back: other data that came before counts as that of the ledger",
 			file: "internal/reload/away.go",
 			from: "return c.Away.Before != c.Source.Digest", to: "return false",

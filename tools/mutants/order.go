@@ -191,6 +191,24 @@ func orders() []mutation {
 			in: known, tests: "^TestASourceThatALedgerDroppedBecauseItsWatchLagged$",
 		},
 		{
+			what: "order: large annotations that edits replace are kept without bound",
+			file: "internal/reload/evidence.go",
+			from: "len(kept) > 0 && size > maxEarlier", to: "false",
+			in: known, tests: "^TestTheWorstEditsKeepLittleMemory$",
+		},
+		{
+			what: "order: long lists of keys that edits replace are kept without bound",
+			file: "internal/reload/keys.go",
+			from: "Before.Size(); size > maxEarlier", to: "Before.Size(); size < 0",
+			in: known, tests: "^TestTheWorstEditsKeepLittleMemory$",
+		},
+		{
+			what: "order: an edit beyond the bound hides that the workload was opted in before",
+			file: "internal/reload/unseen_edit.go",
+			from: "f.Seen.Forgotten || ", to: "",
+			in: known, tests: "^TestTooManyEditsHideNoChange$",
+		},
+		{
 			what: "order: a first ledger forgets what concerned the workload before",
 			file: "internal/state/compared.go",
 			from: `ForgetPolicies(known.LedgerText != "" || known.remembered != "")`, to: `ForgetPolicies(f.Workload.LedgerText != "" || f.Remembered != "")`,

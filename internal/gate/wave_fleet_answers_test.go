@@ -64,6 +64,33 @@ func TestAPlaceIsReservedBeforeTheWrite(t *testing.T) {
 	}
 }
 
+// A second edit finds a rollout with the data of the first one in progress.
+func TestARolloutWithEarlierDataHasAPlace(t *testing.T) {
+	for about, tc := range map[string]struct {
+		member Member
+		// others are how many rollouts with the present data are in progress.
+		others int
+		starts bool
+	}{
+		"it rolls":                      {Member{Behind: true}, 0, true},
+		"it rolls, and so does another": {Member{Behind: true}, 1, true},
+		"it may have failed":            {Member{Behind: true, Doubt: true}, 0, true},
+		"it may have failed, and another has the place": {Member{Behind: true, Doubt: true}, 1, false},
+		"it waits, and another has the place":           {Member{}, 1, false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			f, _ := fleetOf(Settings{RollingBy: "--max-rolling", MaxRolling: annotations.Share{Number: 1}})
+			f.Put(keyOf("web"), tc.member)
+			for i := range tc.others {
+				f.Put(keyOf(fmt.Sprint(i)), Member{State: Running, Rolled: true})
+			}
+			if a := f.ask(keyOf("web")); a.Open() != tc.starts {
+				t.Errorf("it starts: %t, want %t: %s", a.Open(), tc.starts, a.Why)
+			}
+		})
+	}
+}
+
 // The answer for one workload does not depend on how many others there are.
 func BenchmarkOneWorkloadOfManyFinishes(b *testing.B) {
 	for _, n := range []int{100, 10_000} {

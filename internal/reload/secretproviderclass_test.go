@@ -32,6 +32,11 @@ func TestDecideOnAClass(t *testing.T) {
 		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Started: at(100), Version: 100})
 		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Version: 100})
 	}
+	bothWaiting := func(f *Facts) {
+		f.Pods = &Pods{}
+		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Version: 100})
+		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Version: 100})
+	}
 	neverGiven := func(f *Facts) { f.Concerns[0].Source.EditedAt = 0 }
 	onlyNamed := func(f *Facts) { f.Concerns[0].Uses = nil }
 	gone := func(f *Facts) { f.Concerns = nil }
@@ -54,7 +59,7 @@ func TestDecideOnAClass(t *testing.T) {
 		"no running pod was given it, and one has mounted none": {class(map[string]bool{"a": true}).with(waiting).with(neverGiven), Record},
 		"one was given it while another had mounted none":       {class(map[string]bool{"a": true}).with(waiting), Reload},
 		"no running pod was given it, and one lost its report":  {class(map[string]bool{"a": true}).with(running).with(neverGiven), Reload},
-		"no running pod was given it, which they do not mount":  {class(nil).with(waiting).with(neverGiven).with(onlyNamed), Reload},
+		"no running pod was given it, which they do not mount":  {class(nil).with(bothWaiting).with(neverGiven).with(onlyNamed), Reload},
 		"nobody knows of any, and they are younger":             {class(nil).pods(2, 126), Record},
 		"somebody rolls it now":                                 {class(stale).with(rolled), Record},
 		"nobody saw it, and it claims to be no newer":           {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},

@@ -95,14 +95,14 @@ func TestARepeatedConflictIsRetriedAndReported(t *testing.T) {
 			s.refuses = refusal
 			s.edit("web", "2")
 			s.play(time.Hour)
-			if s.failed == 0 || s.controller.queue.Depth() != 1 {
-				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.controller.queue.Depth())
+			if s.failed == 0 || s.controller.Depth() != 1 {
+				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.controller.Depth())
 			}
 			s.refuses = nil
 			tried := s.patched
 			s.play(workqueue.LastRetry)
-			if s.patched != tried+1 || s.controller.queue.Depth() != 0 {
-				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.controller.queue.Depth())
+			if s.patched != tried+1 || s.controller.Depth() != 0 {
+				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.controller.Depth())
 			}
 		})
 	}
@@ -153,19 +153,19 @@ func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 			s := afterAConflict(t)
 			tried := s.patched
 			s.play(time.Nanosecond)
-			if s.marked == 0 || s.patched != tried || s.controller.queue.Depth() != 1 {
-				t.Fatalf("%d writes of the template and %d further ones, and %d wait: a retry has to wait", s.marked, s.patched-tried, s.controller.queue.Depth())
+			if s.marked == 0 || s.patched != tried || s.controller.Depth() != 1 {
+				t.Fatalf("%d writes of the template and %d further ones, and %d wait: a retry has to wait", s.marked, s.patched-tried, s.controller.Depth())
 			}
 			changed, err := s.server.Edit("deployments", inShop("web"), "argocd", func(obj simapi.Object) { obj.GetAnnotations()["team"] = "shop" })
 			if err != nil {
 				t.Fatal(err)
 			}
 			if answered {
-				w, err := s.controller.opts.Read(s.controller.kinds["Deployment"], changed)
+				w, err := s.opts().Read(s.controller.kinds["Deployment"], changed)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.controller.state.PutAnswer(w)
+				s.known().PutAnswer(w)
 			}
 			s.deployments().put(changed, true)
 			s.play(time.Nanosecond)
@@ -178,7 +178,7 @@ func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 
 func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 	s := newStage(t)
-	s.controller.opts.DryRun = true
+	s.opts().DryRun = true
 	for i := range 100 {
 		name := fmt.Sprintf("app-%d", i)
 		s.add(name, true, "")

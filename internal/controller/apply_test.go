@@ -15,7 +15,7 @@ func TestTheLedgerOfAReloadHasItsMarks(t *testing.T) {
 	s.play(time.Minute)
 	s.edit("web", "2")
 	s.play(time.Minute)
-	w, _ := s.controller.state.Workload(named("web"))
+	w, _ := s.known().Workload(named("web"))
 	known, err := ledger.Parse(w.LedgerText)
 	if err != nil || known.Counter != 1 || known.Marks.IsZero() || known.Marks != w.Marks.DigestAfter(known.Step) {
 		t.Errorf("the ledger is %+v, %v; want the marks %s", known, err, w.Marks.DigestAfter(known.Step))

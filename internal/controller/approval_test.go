@@ -17,8 +17,8 @@ import (
 func withApproval(t *testing.T, all bool) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Approval = all
+	s.lead()
+	s.opts().Approval = all
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -196,7 +196,7 @@ func TestARestartDoesNotApproveAndDoesNotAskAgain(t *testing.T) {
 
 func TestAnApprovedReloadWaitsForItsWindow(t *testing.T) {
 	s := withApproval(t, true)
-	s.controller.opts.Window = evening
+	s.opts().Window = evening
 	s.editAndPlay("2")
 	s.unapproved("a change at noon", 0, 1)
 	_, digest := s.request()

@@ -29,8 +29,8 @@ func TestARunOfTheScheduleThatBeginsWhileAReloadWaitsHasTheChange(t *testing.T) 
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newJobStage(t)
-			s.controller.acting.Store(true)
-			s.controller.opts.Window = evening
+			s.lead()
+			s.opts().Window = evening
 			s.cronJob("report", func(*batchv1.CronJob) {})
 			s.scheduled(tc.before...)
 			s.edit("load", "2")

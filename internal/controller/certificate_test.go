@@ -36,8 +36,8 @@ func validFor(t *testing.T, from, until time.Time) map[string][]byte {
 func withCertificate(t *testing.T, data map[string][]byte) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Window = "deny 2020-01-01/2099-12-31 UTC"
+	s.lead()
+	s.opts().Window = "deny 2020-01-01/2099-12-31 UTC"
 	s.addCertificate(data)
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")

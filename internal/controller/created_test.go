@@ -20,7 +20,7 @@ func TestASourceThatIsMadeAboutASecondAfterItsWorkload(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.controller.opts.ReloadOnCreate = true
+			s.opts().ReloadOnCreate = true
 			s.server.Advance(500 * time.Millisecond)
 			web, err := s.server.Create(webDeployment(), "kubectl")
 			if err != nil {

@@ -61,7 +61,7 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		edited := time.Now()
 		s.edit("web", "2")
 		if took := (<-api.patched).Sub(edited); took > 2*time.Second {
-			t.Errorf("it was written after %s, while %d others fail", took, s.controller.queue.Depth())
+			t.Errorf("it was written after %s, while %d others fail", took, s.controller.Depth())
 		}
 		close(stop)
 		running.Wait()

@@ -52,7 +52,7 @@ func TestBothSidesHearOnceThatConsentIsMissing(t *testing.T) {
 	const here = "web SourceNotAllowed: No change of ConfigMap infra/ca reloads this Deployment: it does not exist, or does not allow namespace shop"
 	const there = "ca SourceNotAllowed: Workloads of namespace shop name this ConfigMap, which does not allow that"
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("at the start", "web Watching")
@@ -80,7 +80,7 @@ func TestBothSidesHearOnceThatConsentIsMissing(t *testing.T) {
 
 func TestTheOwnersOfManySourcesHearOnLaterDays(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	names := []string{"web"}
@@ -109,7 +109,7 @@ func TestTheOwnersOfManySourcesHearOnLaterDays(t *testing.T) {
 
 func TestAWorkloadThatLacksMuchHearsOfConsent(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.says = nil
@@ -160,7 +160,7 @@ func TestANamespaceHearsOfFewWhoNameItsSources(t *testing.T) {
 
 func TestAThousandNamesOfOtherNamespacesHarmNobody(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.add("api", true, "")
 	var names []string
@@ -191,8 +191,8 @@ func TestTheLabelsOfANamespaceShowToNobodyElse(t *testing.T) {
 	const general, precise = "it does not exist, or does not allow namespace shop", "because Reroll does not watch that namespace"
 	for allow, want := range map[string]string{"": general, "bank": general, "shop": precise} {
 		s := newStage(t)
-		s.controller.acting.Store(true)
-		s.controller.opts.NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
+		s.lead()
+		s.opts().NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
 		s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}, false)
 		s.add("web", true, "")
 		s.play(3 * time.Second)

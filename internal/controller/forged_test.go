@@ -81,8 +81,8 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 			s.changeJob("forged", func(o *batchv1.Job) { o.Labels = map[string]string{"more": "x"} })
 			s.play(time.Minute)
 			s.heard("once", "forged NotSigned: reroll.dev/replaces")
-			if len(s.controller.jobs.recreated) != 0 || s.controller.queue.Depth() != 0 {
-				t.Errorf("%d are being made again, %d wait", len(s.controller.jobs.recreated), s.controller.queue.Depth())
+			if len(s.controller.jobs.recreated) != 0 || s.controller.Depth() != 0 {
+				t.Errorf("%d are being made again, %d wait", len(s.controller.jobs.recreated), s.controller.Depth())
 			}
 		})
 	}
@@ -109,12 +109,12 @@ func TestAnEditedCopyDeletesAndRunsNothing(t *testing.T) {
 			s.run("load", unchanged)
 			uid := s.jobNamed("load").UID
 			s.writes = nil
-			s.controller.leads = func() bool { return len(s.writes) < tc.writes }
+			s.leadsWhile(func() bool { return len(s.writes) < tc.writes })
 			s.edit("load", "2")
 			s.play(time.Minute)
 			name := s.jobNames()[1]
 			s.changeJob(name, tc.change)
-			s.controller.leads = func() bool { return true }
+			s.leadsWhile(nil)
 			s.play(time.Minute)
 			if len(s.writes) != tc.writes+len(s.failures) || s.jobNamed("load").UID != uid || len(s.jobNames()) != 2 {
 				t.Errorf("written: %v; there are %v", s.writes, s.jobNames())
@@ -142,12 +142,12 @@ func TestARestoredOldCopyCreatesNoJob(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	var noted *batchv1.Job
-	s.controller.leads = func() bool {
+	s.leadsWhile(func() bool {
 		if len(s.jobNames()) == 2 {
 			noted = s.jobNamed(s.jobNames()[1]).DeepCopy()
 		}
 		return true
-	}
+	})
 	s.edit("load", "2")
 	s.play(time.Minute)
 	s.heard("made again", "load reloaded")
@@ -289,12 +289,12 @@ func TestJobsSignedByALostKeyAreReportedAndNotUsed(t *testing.T) {
 			s := newJobStage(t)
 			s.run("load", unchanged)
 			s.writes = nil
-			s.controller.leads = func() bool { return len(s.writes) < writes }
+			s.leadsWhile(func() bool { return len(s.writes) < writes })
 			s.edit("load", "2")
 			s.play(time.Minute)
-			s.controller.installation.Key = otherKey(t)
+			s.installation().Key = otherKey(t)
 			before := s.jobNames()
-			s.controller.leads = func() bool { return true }
+			s.leadsWhile(nil)
 			s.play(time.Minute)
 			var told bool
 			for _, said := range s.says {

@@ -46,8 +46,8 @@ const anHour = `{"until":"2026-03-01T13:00:00Z","by":"alice","reason":"incident 
 func withFreezes(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Freezes = &freezer{}
+	s.lead()
+	s.opts().Freezes = &freezer{}
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -175,7 +175,7 @@ func TestAFreezeThatComesWhilePodsAreListedCounts(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, revert := revertible(t, "")
-			s.controller.opts.Freezes = &freezer{}
+			s.opts().Freezes = &freezer{}
 			s.asking = func() { freeze(s) }
 			revert()
 			s.play(20 * time.Minute)
@@ -210,7 +210,7 @@ func TestAPauseEndsInAFreezeAndLaterChangesWait(t *testing.T) {
 func TestAFreezeIsReadWhereNoWatchShowsIt(t *testing.T) {
 	s := newStage(t)
 	f := &freezer{text: anHour, fails: []error{errors.New("no answer"), errors.New("no answer")}}
-	s.controller.opts.Freezes, s.controller.opts.Namespaces = f, []string{namespace}
+	s.opts().Freezes, s.opts().Namespaces = f, []string{namespace}
 	if !s.controller.asksFreeze() {
 		t.Fatal("it is not read")
 	}
@@ -244,7 +244,7 @@ func TestAFreezeIsReadWhereNoWatchShowsIt(t *testing.T) {
 	f.fails = []error{apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, metainfo.Name, nil)}
 	s.controller.learnFreeze(t.Context()) // it returns
 	for about, namespaces := range map[string][]string{"all": nil, "its own": {"reroll"}} {
-		if s.controller.opts.Namespaces = namespaces; s.controller.asksFreeze() {
+		if s.opts().Namespaces = namespaces; s.controller.asksFreeze() {
 			t.Errorf("it is read although %s is watched", about)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 func flapping(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
+	s.lead()
+	s.opts().Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	for i := range 3 {
@@ -99,8 +99,8 @@ func TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged(t *testing.T) {
 // The Pods are listed to decide that, and they are not up to date because they were listed.
 func TestARevertedTemplateWhoseReloadWaitsIsRolledLater(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Churn = policy.Limit{Reloads: 1, Within: 2 * time.Hour}
+	s.lead()
+	s.opts().Churn = policy.Limit{Reloads: 1, Within: 2 * time.Hour}
 	s.oldPods = true
 	s.add("web", true, "")
 	s.play(3 * time.Second)
@@ -137,8 +137,8 @@ func TestALedgerThatIsRemovedWhileAReloadWaitsIsWrittenBack(t *testing.T) {
 // Reloads of a workload that an earlier one has paused are part of one rollout.
 func TestReloadsDuringAPauseCountOnce(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
+	s.lead()
+	s.opts().Churn = policy.Limit{Reloads: 3, Within: 30 * time.Minute}
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations[annotations.DefaultNames().PausePeriod] = "2m" })
 	s.play(5 * time.Second)
@@ -178,11 +178,11 @@ func TestALoopIsReportedOnceAnHour(t *testing.T) {
 func (s *stage) restarted() *stage {
 	s.Helper()
 	next := newStage(s.T)
-	next.server, next.controller.opts, next.oldPods, next.events = s.server, s.controller.opts, true, s.events
-	next.controller.state = state.New(s.controller.opts.AutoReloadAll)
-	next.controller.state.CountKeys(s.controller.opts.Keys)
+	next.server, *next.opts(), next.oldPods, next.events = s.server, *s.opts(), true, s.events
+	next.controller.state = state.New(s.opts().AutoReloadAll)
+	next.known().CountKeys(s.opts().Keys)
 	next.clock.SetTime(s.clock.Now())
-	next.controller.acting.Store(true)
+	next.lead()
 	for _, put := range []struct {
 		resource string
 		to       *handler
@@ -245,7 +245,7 @@ func TestAWrongLimitOfANamespaceIsReportedOnceAndSetsNothing(t *testing.T) {
 // A Job that writes what it reads is recreated with each reload, under another UID each time.
 func TestTheLimitCountsForAJobThatIsRecreatedEachTime(t *testing.T) {
 	s := newJobStage(t)
-	s.controller.opts.Churn = policy.Limit{Reloads: 2, Within: 20 * time.Minute}
+	s.opts().Churn = policy.Limit{Reloads: 2, Within: 20 * time.Minute}
 	s.run("load", unchanged)
 	seen := map[types.UID]bool{s.jobNamed("load").UID: true}
 	for i := range 10 {

@@ -34,12 +34,12 @@ func (g *fixedAnswer) Receiver() string { return "https://gate" }
 func withGateURL(t *testing.T, waits string) (*stage, *fixedAnswer) {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	g := &fixedAnswer{}
 	if waits != "" {
 		g.waits = errors.New(waits)
 	}
-	s.controller.opts.GateURL = g
+	s.opts().GateURL = g
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -100,8 +100,8 @@ func TestAGateURLThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 	writes := s.patched
 	s.gateURLHangs = true
 	s.editAndPlay("2")
-	if s.marked != 0 || s.patched != writes+1 || s.controller.queue.InHand() { // the ledger notes that it waits
-		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.controller.queue.InHand())
+	if s.marked != 0 || s.patched != writes+1 || s.controller.Writing() { // the ledger notes that it waits
+		t.Errorf("%d reloads, %d writes, a worker waits: %t", s.marked, s.patched-writes, s.controller.Writing())
 	}
 	s.annotateWeb(annotations.Urgent, "true")
 	s.play(5 * time.Second)
@@ -115,9 +115,9 @@ func TestAGateURLThatHangsHoldsNoWorkerAndNothingElse(t *testing.T) {
 // change.
 func TestAnAnswerThatComesMeanwhileStartsNoNeedlessRun(t *testing.T) {
 	s := newJobStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.cronJob("report", func(*batchv1.CronJob) {})
-	s.controller.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
+	s.opts().GateURL, s.gateURLHangs = &fixedAnswer{}, true
 	s.reads = func(*batchv1.Job) { s.controller.askGateURL(t.Context()) }
 	s.server.Advance(time.Minute)
 	s.edit("load", "2")
@@ -149,8 +149,8 @@ func TestAnAnswerAboutOtherDataCountsForNothing(t *testing.T) {
 
 func TestACertificateThatExpiresPassesTheGateURL(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.controller.opts.Window = ""
-	s.controller.opts.GateURL = &fixedAnswer{waits: errors.New("no")}
+	s.opts().Window = ""
+	s.opts().GateURL = &fixedAnswer{waits: errors.New("no")}
 	s.renew(ninety(t, 90))
 	s.heldByGateURL("renewed", 0, 1)
 	s.says = nil
@@ -209,7 +209,7 @@ func TestAReloadWithoutAnAnswerIsHeldAfterAMoment(t *testing.T) {
 	s.gateURLHangs = true
 	s.editAndPlay("1") // a Pod may have started with the data in between
 	s = s.restarted()
-	s.controller.opts.GateURL = &fixedAnswer{}
+	s.opts().GateURL = &fixedAnswer{}
 	s.play(5 * time.Second)
 	s.heldByGateURL("after a restart", 1, 0)
 }
@@ -234,8 +234,8 @@ func TestTheGateURLIsNotAskedAboutAReloadThatAnotherGateHolds(t *testing.T) {
 
 func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.controller.opts.Window = ""
-	s.controller.opts.GateURL, s.gateURLHangs = &fixedAnswer{}, true
+	s.opts().Window = ""
+	s.opts().GateURL, s.gateURLHangs = &fixedAnswer{}, true
 	s.clock.SetTime(time.Date(2026, 3, 22, 11, 59, 0, 0, time.UTC))
 	s.renew(ninety(t, 90))
 	s.heldByGateURL("renewed", 0, 1)
@@ -248,7 +248,7 @@ func TestACertificateThatExpiresPassesAGateURLThatHangs(t *testing.T) {
 // Each try finds another reason of the program.
 func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 	s := withCertificate(t, ninety(t, 30))
-	s.controller.opts.Window = ""
+	s.opts().Window = ""
 	freeze := func(reason string) {
 		text := fmt.Sprintf(`{"until":"2026-12-31T00:00:00Z","reason":%q}`, reason)
 		s.controller.freeze.Store(&text)
@@ -278,7 +278,7 @@ func TestTheOverrideOfAGateIsReportedOnce(t *testing.T) {
 func TestAFreePlaceCausesOneQuestion(t *testing.T) {
 	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0", "0", "0", "0", "0")
 	g := &fixedAnswer{}
-	s.controller.opts.GateURL = g
+	s.opts().GateURL = g
 	s.edit("ca", "2")
 	s.play(5 * time.Second)
 	if len(s.reloadedWith) != 1 {

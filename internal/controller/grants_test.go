@@ -25,14 +25,14 @@ import (
 
 // withGrants lets ReferenceGrants count.
 func (s *stage) withGrants() *stage {
-	s.controller.opts.ReferenceGrants = true
-	s.controller.state.ReadGrants()
+	s.opts().ReferenceGrants = true
+	s.known().ReadGrants()
 	return s
 }
 
 // borrows lets Deployment web, which has old Pods, name ConfigMap ca of namespace infra.
 func (s *stage) borrows() {
-	s.controller.acting.Store(true)
+	s.lead()
 	s.oldPods = true
 	s.add("web", true, "")
 	s.elsewhere("infra", "ca", "1", "")
@@ -92,7 +92,7 @@ func TestAGrantAllowsASourceOfAnotherNamespace(t *testing.T) {
 	const there = "ca SourceNotAllowed: Workloads of namespace shop name this ConfigMap, which does not allow that, so no change reloads them. " +
 		"To allow it, add shop to the annotation reroll.dev/allow-from, or create a ReferenceGrant from group apps, kind Deployment, namespace shop"
 	s := newStage(t).withGrants()
-	s.controller.acting.Store(true)
+	s.lead()
 	s.oldPods = true
 	s.add("web", true, "")
 	s.listedGrants()
@@ -132,7 +132,7 @@ func TestAGrantAllowsASourceOfAnotherNamespace(t *testing.T) {
 
 func TestNothingIsSaidOfConsentBeforeGrantsAreKnown(t *testing.T) {
 	s := newStage(t).withGrants()
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.elsewhere("infra", "ca", "1", "")
 	s.names("web", "infra/ca", "infra/absent")

@@ -39,8 +39,8 @@ func halting(t *testing.T) (*waveStage, *pinboard) {
 	t.Helper()
 	s := inWaves(t, nil, "0", "0", "0", "0")
 	pins := &pinboard{}
-	s.controller.opts.Halt, s.controller.opts.Halts = gate.Halt{Percent: 50, Last: 4}, pins
-	s.controller.storm = newStorm(s.controller.opts.Halt)
+	s.opts().Halt, s.opts().Halts = gate.Halt{Percent: 50, Last: 4}, pins
+	s.controller.storm = newStorm(s.opts().Halt)
 	s.change("2")
 	s.want("nothing failed yet", "w0 w1 w2 w3")
 	s.roll("w2", true)
@@ -185,10 +185,10 @@ func (s *waveStage) again() *waveStage {
 	next := &waveStage{stage: newStage(s.T), names: s.names, reloadedWith: map[string]bool{}}
 	next.server, next.controller.api, next.events = s.server, next, s.events
 	next.running, next.oldPods = s.running, true
-	next.controller.opts.Halt, next.controller.opts.Halts = s.controller.opts.Halt, s.controller.opts.Halts
-	next.controller.storm = newStorm(s.controller.opts.Halt)
+	next.opts().Halt, next.opts().Halts = s.opts().Halt, s.opts().Halts
+	next.controller.storm = newStorm(s.opts().Halt)
 	next.clock.SetTime(s.clock.Now())
-	next.controller.acting.Store(true)
+	next.lead()
 	src, err := s.server.Get("configmaps", inShop("ca"))
 	if err != nil {
 		s.Fatal(err)
@@ -207,18 +207,18 @@ func (s *waveStage) again() *waveStage {
 func TestWithoutAHaltLedgersNoteNoTime(t *testing.T) {
 	s := inWaves(t, nil, "0")
 	s.change("2")
-	if at := s.controller.state.ReloadBegan(named("w0")); at != 0 {
+	if at := s.known().ReloadBegan(named("w0")); at != 0 {
 		t.Errorf("it notes %d", at)
 	}
-	s.controller.opts.Halt = gate.DefaultHalt()
-	s.controller.storm = newStorm(s.controller.opts.Halt)
+	s.opts().Halt = gate.DefaultHalt()
+	s.controller.storm = newStorm(s.opts().Halt)
 	s.roll("w0", true)
 	s.change("3")
-	if at := s.controller.state.ReloadBegan(named("w0")); at == 0 {
+	if at := s.known().ReloadBegan(named("w0")); at == 0 {
 		t.Error("with one, it notes none")
 	}
 	s.controller.dropped(named("w0"))
-	if keys := s.controller.state.LatestReloads(9); len(keys) != 0 {
+	if keys := s.known().LatestReloads(9); len(keys) != 0 {
 		t.Errorf("%v are left", keys)
 	}
 }
@@ -234,20 +234,20 @@ func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 // The latest reloads are the same, whatever order they are read in.
 func TestReloadsOfTheSameSecondHaveAnOrder(t *testing.T) {
 	s := inWaves(t, nil, "0", "0", "0")
-	s.controller.opts.Halt = gate.Halt{Percent: 100, Last: 2}
-	s.controller.storm = newStorm(s.controller.opts.Halt)
+	s.opts().Halt = gate.Halt{Percent: 100, Last: 2}
+	s.controller.storm = newStorm(s.opts().Halt)
 	s.change("2")
-	keys := s.controller.state.LatestReloads(2)
+	keys := s.known().LatestReloads(2)
 	want := []workload.Key{named("w2"), named("w1")}
 	if len(keys) != 2 || keys[0] != want[0] || keys[1] != want[1] {
 		t.Errorf("%v", keys)
 	}
 	for _, key := range want {
-		if !s.controller.storm.Counts(key, s.controller.state.ReloadBegan(key)) {
+		if !s.controller.storm.Counts(key, s.known().ReloadBegan(key)) {
 			t.Errorf("%s does not count", key)
 		}
 	}
-	if s.controller.storm.Counts(named("w0"), s.controller.state.ReloadBegan(named("w0"))) {
+	if s.controller.storm.Counts(named("w0"), s.known().ReloadBegan(named("w0"))) {
 		t.Error("w0 counts, too")
 	}
 }

@@ -78,7 +78,7 @@ func (h *consentHistory) write(watched bool) {
 		h.elsewhere("infra", "ca", h.value, h.allow)
 		return
 	}
-	running := h.controller.state
+	running := h.known()
 	h.controller.state = state.New(false) // of a controller that is about to end
 	h.elsewhere("infra", "ca", h.value, h.allow)
 	h.controller.state = running
@@ -134,7 +134,7 @@ func (h *consentHistory) rest() {
 
 func (h *consentHistory) playConsent(seed uint64) (rollouts int) {
 	h.story = append(h.story, fmt.Sprintf("seed %d", seed))
-	h.controller.acting.Store(true)
+	h.lead()
 	h.oldPods = true
 	h.add("web", true, "")
 	h.play(3 * time.Second)

@@ -36,7 +36,7 @@ func counts(keys string) func(*appsv1.Deployment) {
 func keyed(t *testing.T, keys string) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.oldPods = true
 	s.add("web", true, "")
 	s.setKeys("level", "1", "banner", "1")
@@ -238,7 +238,7 @@ func TestANamespaceAndAFlagCountOnlyUsedKeys(t *testing.T) {
 	s.reloadsAfter("another key", 1)
 	s.change(counts(""))
 	s.setNamespace(map[string]string{annotations.Keys: "all"}, true)
-	s.controller.opts.Keys = policy.KeysUsed
+	s.opts().Keys = policy.KeysUsed
 	s.reloadsAfter("the namespace counts all", 0)
 	s.setKeys("banner", "4")
 	s.reloadsAfter("another key", 1)

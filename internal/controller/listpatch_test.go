@@ -21,12 +21,12 @@ import (
 // A JSON Patch that meets another version is not answered with a conflict: one of its tests fails.
 func TestAConflictOfAJSONPatchIsRetriedBeforeItFails(t *testing.T) {
 	s := newStage(t)
-	s.controller.opts.Strategy = reload.StrategyEnvVars
+	s.opts().Strategy = reload.StrategyEnvVars
 	src, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Data: map[string]string{"v": "1"}}, "kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger := ledger.Ledger{UID: "u-1", Instance: s.controller.installation.Key.ID(), Counter: 1, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "web"}: {1}}}
+	ledger := ledger.Ledger{UID: "u-1", Instance: s.installation().Key.ID(), Counter: 1, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "web"}: {1}}}
 	rollout := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
 		"metadata": map[string]any{"namespace": namespace, "name": "web", "uid": "u-1", "resourceVersion": "1", "annotations": map[string]any{

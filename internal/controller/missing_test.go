@@ -57,7 +57,7 @@ func (s *stage) lacks(about string, want int) {
 func TestADeletedSourceIsReportedOncePerDeletion(t *testing.T) {
 	const deleted = "web SourceMissing: ConfigMap shop/web was deleted; new Pods of this Deployment cannot start & If it is created with other data"
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("all exists", "web Watching")
@@ -122,13 +122,13 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 		},
 		"it was missing at the start": {func(s *stage) { s.deploy(false) }, nil, 1},
 		"its kind is not watched": {
-			func(s *stage) { s.controller.opts.IgnoredSources = []source.Kind{source.ConfigMap}; s.deploy(true) }, []string{"web Watching"}, 0,
+			func(s *stage) { s.opts().IgnoredSources = []source.Kind{source.ConfigMap}; s.deploy(true) }, []string{"web Watching"}, 0,
 		},
 		"the namespace is being deleted": {
 			func(s *stage) {
 				s.add("web", false, "")
 				s.play(3 * time.Second)
-				s.controller.state.PutNamespace(namespace, true)
+				s.known().PutNamespace(namespace, true)
 				s.remove("web", true)
 			}, nil, 0,
 		},
@@ -144,7 +144,7 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.controller.acting.Store(true)
+			s.lead()
 			tc.when(s)
 			s.play(untilReported)
 			s.heard(about, tc.want...)
@@ -155,7 +155,7 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 
 func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", false, "")
 	s.play(3 * time.Second)
 	var names []string
@@ -174,7 +174,7 @@ func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
 // The ledger still has what an earlier selector has selected.
 func TestASelectorThatSelectsNothingIsReportedAtOnce(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	made, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "board", Labels: map[string]string{"plugins": "grafana"}}}, "kubectl")
 	if err != nil {

@@ -51,7 +51,7 @@ func optIn(value string) map[string]string {
 func unannotated(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.oldPods = true
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations = nil })
@@ -104,10 +104,10 @@ func TestAWorkloadThatOptsOutBeatsItsNamespace(t *testing.T) {
 
 func TestANamespaceThatOptsOutBeatsTheFlag(t *testing.T) {
 	s := newStage(t)
-	s.controller.opts.AutoReloadAll = true
-	s.controller = New(s.controller.opts, s, s.clock, s.controller.log, s.controller.report, s.controller.counter)
-	s.controller.installation.Installed = s.clock.Now().Add(-time.Hour)
-	s.controller.acting.Store(true)
+	s.opts().AutoReloadAll = true
+	s.controller = New(*s.opts(), s, s.clock, s.controller.log, s.controller.report, s.controller.counter)
+	s.installation().Installed = s.clock.Now().Add(-time.Hour)
+	s.lead()
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) { d.Annotations = nil })
 	s.setNamespace(optIn("false"), true)
@@ -155,7 +155,7 @@ func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 	s.Helper()
 	next := s.restarted()
 	next.controller.putNamespace(ns, false)
-	next.controller.state.KeepNamespaces(func(string) bool { return true })
+	next.known().KeepNamespaces(func(string) bool { return true })
 	return next
 }
 
@@ -163,15 +163,15 @@ func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 // when, but for the time of its other annotations.
 func TestANamespaceThatOptsOutNoLongerRollsNothing(t *testing.T) {
 	s := unannotated(t)
-	s.controller.opts.AutoReloadAll = true
-	s.controller.installation.Coverage.AllSince = s.server.Now().Add(-time.Hour)
+	s.opts().AutoReloadAll = true
+	s.installation().Coverage.AllSince = s.server.Now().Add(-time.Hour)
 	s.setNamespace(optIn("false"), true)
 	s.server.Advance(time.Minute)
 	s.editAndPlay("2") // the Pods are older
 	s.reloaded("opted out", 0)
 	s.server.Advance(time.Minute)
 	next := s.restartedIn(s.namespaceWith(map[string]string{"owner": "shop"}))
-	next.controller.installation = s.controller.installation
+	*next.installation() = *s.installation()
 	next.play(time.Minute)
 	next.reloaded("opted in by the flag", 0)
 	next.editAndPlay("3")
@@ -184,7 +184,7 @@ func TestDefaultsOfASnapshotApplyToAllWorkloads(t *testing.T) {
 	ns := s.namespaceWith(optIn("true"))
 	next := s.restartedIn(ns)
 	next.play(time.Minute)
-	if w, _ := next.controller.state.Workload(named("web")); w.LedgerText == "" {
+	if w, _ := next.known().Workload(named("web")); w.LedgerText == "" {
 		t.Error("it has no ledger")
 	}
 	next.editAndPlay("2")
@@ -193,7 +193,7 @@ func TestDefaultsOfASnapshotApplyToAllWorkloads(t *testing.T) {
 
 func TestTheSettlePeriodOfANamespaceIsADefault(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.setNamespace(map[string]string{annotations.Settle: "9s"}, true)
 	s.play(10 * time.Second)

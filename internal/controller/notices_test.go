@@ -79,7 +79,7 @@ func (s *stage) annotate(annotations map[string]string) {
 
 func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("opted in", "web Watching")
@@ -93,7 +93,7 @@ func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 	s.heard("something else")
 
 	// Nobody knows which of these exist.
-	s.controller.opts.IgnoredSources = []source.Kind{source.Secret}
+	s.opts().IgnoredSources = []source.Kind{source.Secret}
 	s.annotate(map[string]string{annotations.DefaultNames().Secret: "a", annotations.DefaultNames().SecretProviderClass: "b"})
 	s.heard("of kinds that are not read")
 }
@@ -183,7 +183,7 @@ func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {
 		snapshot(deployments, s.server.List("deployments")...)
 		s.play(untilReported)
 	}
-	s.controller.acting.Store(true)
+	s.lead()
 	s.play(3 * time.Second)
 	s.heard("what stood there at the start")
 	gap()

@@ -18,9 +18,9 @@ import (
 func notifying(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.oldPods = true
-	s.controller.opts.Mode = policy.ModeNotify
+	s.opts().Mode = policy.ModeNotify
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -68,7 +68,7 @@ func TestEachChangeIsNotifiedOnceUntilAUserRollsTheWorkload(t *testing.T) {
 	if s.patched != writes+1 {
 		s.Errorf("%d writes, want one that records the data", s.patched-writes)
 	}
-	s.controller.opts.Mode = policy.ModeReload
+	s.opts().Mode = policy.ModeReload
 	s = s.restarted()
 	s.oldPods = false
 	s.play(time.Hour)
@@ -104,7 +104,7 @@ func TestTheRolloutOfAUserEndsIt(t *testing.T) {
 	s.outOfDate("a change", 0, 1)
 	s.restartByUser()
 	s.outOfDate("the user has rolled it", 0, 0)
-	if w, _ := s.controller.state.Workload(named("web")); strings.Contains(w.LedgerText, "noted") {
+	if w, _ := s.known().Workload(named("web")); strings.Contains(w.LedgerText, "noted") {
 		t.Errorf("the ledger has the note: %s", w.LedgerText)
 	}
 }
@@ -157,8 +157,8 @@ func TestTheMostSpecificModeCounts(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.controller.acting.Store(true)
-			s.controller.opts.Mode = tc.flag
+			s.lead()
+			s.opts().Mode = tc.flag
 			s.add("web", true, "")
 			s.setNamespace(tc.namespace, true)
 			s.change(func(d *appsv1.Deployment) {
@@ -204,7 +204,7 @@ func TestAModeThatChangesMeanwhileCounts(t *testing.T) {
 // No other workload waits for one that only its user rolls.
 func TestALaterWaveDoesNotWaitForAUser(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.change(func(d *appsv1.Deployment) {
 		d.Annotations[annotations.Wave], d.Annotations[annotations.Mode] = "-1", "notify"

@@ -26,7 +26,7 @@ func elsewhere(instance string) *corev1.ConfigMap {
 func (s *stage) adoptedElsewhere(instance string) {
 	s.Helper()
 	s.change(func(d *appsv1.Deployment) {
-		w, _ := s.controller.state.Workload(named("web"))
+		w, _ := s.known().Workload(named("web"))
 		known, err := workload.ReadLedger(d.Annotations[annotations.Ledger], &w)
 		if err != nil {
 			s.Fatal(err)
@@ -53,7 +53,7 @@ func TestAnotherInstallation(t *testing.T) {
 		"is not known":                                  {func(*stage) {}, false},
 		"has a ConfigMap without its key":               {func(s *stage) { s.configMaps().put(elsewhere(""), true) }, false},
 		"is what somebody calls this one":               {func(s *stage) { s.configMaps().put(elsewhere(s.controller.Instance()), true) }, false},
-		"is this one as it was before its key was lost": {func(s *stage) { s.controller.opts.Namespace = "platform"; s.configMaps().put(elsewhere("key-0"), true) }, false},
+		"is this one as it was before its key was lost": {func(s *stage) { s.opts().Namespace = "platform"; s.configMaps().put(elsewhere("key-0"), true) }, false},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
@@ -98,8 +98,8 @@ func TestTheOtherInstallationReloads(t *testing.T) {
 	s.edit("web", "2")
 	s.play(10 * time.Second)
 	s.change(func(d *appsv1.Deployment) {
-		w, _ := s.controller.state.Workload(named("web"))
-		facts, _ := s.controller.state.Facts(named("web"))
+		w, _ := s.known().Workload(named("web"))
+		facts, _ := s.known().Facts(named("web"))
 		known, err := workload.ReadLedger(d.Annotations[annotations.Ledger], &w)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestTheOtherInstallationReloads(t *testing.T) {
 // Neither watches the namespace of the other, so both roll the workload. Each says so once.
 func TestAnUnknownInstallationIsReportedOnTheWorkload(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.play(time.Minute)
 	s.says = nil

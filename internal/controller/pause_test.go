@@ -43,7 +43,7 @@ func paused(t *testing.T) *road {
 	r := &road{stage: newStage(t)}
 	r.controller.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
 	r.add("web", true, "")
-	r.change(func(d *appsv1.Deployment) { d.Annotations[r.controller.opts.Names.PausePeriod] = "10m" })
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts().Names.PausePeriod] = "10m" })
 	r.status(3, 3, 3)
 	r.play(time.Minute)
 	r.edit("web", "2")
@@ -89,8 +89,8 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	r := paused(t)
 	next := newStage(t)
 	next.server, next.clock = r.server, r.clock
-	next.controller = New(r.controller.opts, next, next.clock, r.controller.log, r.controller.report, r.controller.counter)
-	next.controller.installation.Installed, r.stage = r.controller.installation.Installed, next
+	next.controller = New(*r.opts(), next, next.clock, r.controller.log, r.controller.report, r.controller.counter)
+	next.installation().Installed, r.stage = r.installation().Installed, next
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 func TestAStandbyResumesNothing(t *testing.T) {
 	r := paused(t)
 	leads := false
-	r.controller.leads = func() bool { return leads }
+	r.leadsWhile(func() bool { return leads })
 	r.play(time.Hour)
 	r.wantPause(true)
 	leads = true
@@ -155,7 +155,7 @@ func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
 	r := paused(t)
 	// A reconciliation has failed, and the next one comes later.
 	r.controller.queue.Failed(named("web"))
-	r.change(func(d *appsv1.Deployment) { d.Annotations[r.controller.opts.Names.PausePeriod] = "1s" })
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts().Names.PausePeriod] = "1s" })
 	r.play(time.Second)
 	if len(r.lines) != 1 {
 		t.Errorf("told was %q", r.lines)
@@ -187,7 +187,7 @@ func TestAPauseWithASpoiltBeginEndsAtOnce(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			r := paused(t)
 			r.play(time.Minute)
-			r.change(func(d *appsv1.Deployment) { spoil(d.Annotations, r.controller.opts.Names.PausedAt) })
+			r.change(func(d *appsv1.Deployment) { spoil(d.Annotations, r.opts().Names.PausedAt) })
 			r.play(5 * time.Second)
 			r.wantPause(false, "resumed at 12:02:03, spoilt true")
 		})
@@ -200,12 +200,12 @@ func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	since := obj.GetAnnotations()[r.controller.opts.Names.PausedAt]
+	since := obj.GetAnnotations()[r.opts().Names.PausedAt]
 	r.play(time.Hour)
 	wrote := r.patched
 	for range 100 {
 		r.change(func(d *appsv1.Deployment) {
-			d.Spec.Paused, d.Annotations[r.controller.opts.Names.PausedAt] = true, since
+			d.Spec.Paused, d.Annotations[r.opts().Names.PausedAt] = true, since
 		})
 		r.play(time.Minute)
 	}
@@ -229,7 +229,7 @@ func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 func TestTwoPausesWithinOneSecond(t *testing.T) {
 	r := paused(t)
 	r.change(func(d *appsv1.Deployment) {
-		d.Annotations[r.controller.opts.Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
+		d.Annotations[r.opts().Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
 	})
 	r.play(time.Second)
 	r.clock.SetTime(r.clock.Now().Truncate(time.Second).Add(time.Second))
@@ -245,7 +245,7 @@ func TestTwoPausesWithinOneSecond(t *testing.T) {
 
 func TestADryRunEndsNoPause(t *testing.T) {
 	r := paused(t)
-	r.controller.opts.DryRun = true
+	r.opts().DryRun = true
 	wrote := r.patched
 	r.play(time.Hour)
 	if r.patched != wrote {

@@ -14,7 +14,7 @@ import (
 
 // begins has the stage act, as Run does when the lease is held.
 func (s *stage) begins() {
-	s.controller.acting.Store(true)
+	s.lead()
 	s.controller.pending.emitAll()
 }
 
@@ -67,12 +67,12 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
-			s.clock.Step(s.controller.opts.Settle)
+			s.clock.Step(s.opts().Settle)
 			s.controller.anotherLeads()
 		}, nil},
 		"another instance acts, and does not look at it yet": {func(s *stage) {
 			s.add("web", true, "")
-			s.clock.Step(s.controller.opts.Settle - 1)
+			s.clock.Step(s.opts().Settle - 1)
 			s.controller.anotherLeads()
 		}, []string{"web Watching"}},
 		"another instance has acted before": {func(s *stage) {

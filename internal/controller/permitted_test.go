@@ -14,7 +14,7 @@ import (
 // begin has the controller know what there is under another setting, as after a restart.
 func (s *jobStage) begin(all bool) {
 	s.Helper()
-	s.controller.opts.AutoReloadAll, s.controller.state = all, state.New(all)
+	s.opts().AutoReloadAll, s.controller.state = all, state.New(all)
 	source, err := s.server.Get("configmaps", inShop("load"))
 	if err != nil {
 		s.Fatal(err)
@@ -30,8 +30,8 @@ func (s *jobStage) begin(all bool) {
 func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"team": "a"})
 	optOut := func(s *jobStage) { s.begin(false) }
-	unselect := func(s *jobStage) { s.controller.opts.NamespaceSelector = selector }
-	terminate := func(s *jobStage) { s.controller.state.PutNamespace(namespace, true) }
+	unselect := func(s *jobStage) { s.opts().NamespaceSelector = selector }
+	terminate := func(s *jobStage) { s.known().PutNamespace(namespace, true) }
 	for about, tc := range map[string]struct {
 		writes int
 		change func(*jobStage)
@@ -54,10 +54,11 @@ func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 			s.begin(true)
 			s.run("load", func(o *batchv1.Job) { o.Annotations = nil })
 			s.writes = nil
-			s.controller.leads = func() bool { return len(s.writes) < tc.writes }
+			s.leadsWhile(func() bool { return len(s.writes) < tc.writes })
 			s.edit("load", "2")
 			s.play(time.Minute)
-			s.controller.leads, s.writes = func() bool { return true }, nil
+			s.leadsWhile(nil)
+			s.writes = nil
 			tc.change(s)
 			s.play(time.Minute)
 			if got := s.written(); got != tc.want {
@@ -72,11 +73,11 @@ func TestAJobIsStillRecreatedWhenItsNamespaceIsSelected(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 2 }
+	s.leadsWhile(func() bool { return len(s.writes) < 2 })
 	s.edit("load", "2")
 	s.play(time.Minute)
-	s.controller.leads = func() bool { return true }
-	s.controller.opts.NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
+	s.leadsWhile(nil)
+	s.opts().NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
 	s.play(time.Minute)
 	if len(s.writes) != 2 {
 		t.Fatalf("written: %v", s.writes)

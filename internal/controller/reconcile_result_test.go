@@ -32,7 +32,7 @@ func (s *stage) told() []string {
 
 func TestEachReconciliationIsCounted(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.takes = 20 * time.Millisecond
 	says := func(about string, want ...string) {
 		t.Helper()
@@ -47,11 +47,11 @@ func TestEachReconciliationIsCounted(t *testing.T) {
 	s.play(3 * time.Second)
 	says("rolled", `Deployment success scanned=true matched=true skipped="" 20ms`)
 
-	s.controller.opts.DryRun = true
+	s.opts().DryRun = true
 	s.edit("web", "3")
 	s.play(3 * time.Second)
 	says("a dry run", `Deployment success scanned=true matched=true skipped="dry_run" 0s`)
-	s.controller.opts.DryRun = false
+	s.opts().DryRun = false
 
 	s.refuses = errors.New("no")
 	s.edit("web", "4")

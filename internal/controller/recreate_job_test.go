@@ -30,13 +30,13 @@ func TestWhoLosesTheLeaseStopsBetweenTwoSteps(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 3 }
+	s.leadsWhile(func() bool { return len(s.writes) < 3 })
 	s.edit("load", "2")
 	s.play(time.Minute)
 	if len(s.writes) != 3 || len(s.failures) != 0 {
 		t.Errorf("without the lease it wrote on: %s; %v", strings.Join(s.writes, ", "), s.failures)
 	}
-	s.controller.leads = func() bool { return true }
+	s.leadsWhile(nil)
 	s.play(time.Minute)
 	if len(s.writes) != 7 || !slices.Equal(s.jobNames(), []string{"load"}) {
 		t.Errorf("with it again: %s", strings.Join(s.writes, ", "))
@@ -48,17 +48,17 @@ func TestASnapshotOfARecreatedJobFromBeforeItRanIsStale(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 6 }
+	s.leadsWhile(func() bool { return len(s.writes) < 6 })
 	s.edit("load", "2")
 	s.play(time.Minute)
 	before, err := s.server.Get("jobs", inShop("load"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.controller.leads = func() bool { return true }
+	s.leadsWhile(nil)
 	s.play(time.Minute)
 	s.jobHandler().put(before, false)
-	if w, known := s.controller.state.Workload(jobKey(namespace, "load")); len(s.writes) != 7 || !known || !s.controller.isStale(&w) {
+	if w, known := s.known().Workload(jobKey(namespace, "load")); len(s.writes) != 7 || !known || !s.controller.isStale(&w) {
 		t.Errorf("known %t, and current, after %s", known, s.written())
 	}
 }
@@ -67,7 +67,7 @@ func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 1 }
+	s.leadsWhile(func() bool { return len(s.writes) < 1 })
 	s.edit("load", "2")
 	s.play(time.Minute)
 	kept, err := s.server.Edit("jobs", inShop(s.jobNames()[1]), "kubectl", func(o simapi.Object) {
@@ -79,7 +79,7 @@ func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.jobHandler().put(kept, true)
-	s.controller.leads = func() bool { return true }
+	s.leadsWhile(nil)
 	s.play(time.Minute)
 	if len(s.failures) < 3 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "an earlier Job of that name is being deleted, and waits for its finalizers: example.com/billing") {
 		t.Errorf("%d failures in a minute: %v", len(s.failures), s.failures)
@@ -99,7 +99,7 @@ func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`, "reloader.stakater.com/auto": "true"}
 	yes := true
 	s := newJobStage(t)
-	held["reroll.dev/signed"] = s.controller.installation.Key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
+	held["reroll.dev/signed"] = s.installation().Key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
 	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
 	s.heard("one that is held", "late StaysHeld: may have run already")
 	late, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) { o.SetLabels(map[string]string{"more": "x"}) })
@@ -140,12 +140,12 @@ func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 
 func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 	s := newJobStage(t)
-	s.controller.opts.AutoReloadAll = true
-	s.controller.leads = func() bool { return false }
+	s.opts().AutoReloadAll = true
+	s.leadsWhile(func() bool { return false })
 	broken := func(o *batchv1.Job) { o.Annotations["reroll.dev/replaces"] = "{" }
 	s.run("copy", broken)
 	s.heard("who does not lead says nothing")
-	s.controller.leads = func() bool { return true }
+	s.leadsWhile(nil)
 	s.play(time.Minute)
 	s.heard("a broken one", "copy UnreadableCopy: unexpected end of JSON input")
 	again := func(text string) {
@@ -169,15 +169,15 @@ func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 	if len(s.writes) != 0 {
 		t.Errorf("written: %s", strings.Join(s.writes, ", "))
 	}
-	if _, ok := s.controller.state.Workload(jobKey(namespace, "copy")); ok {
+	if _, ok := s.known().Workload(jobKey(namespace, "copy")); ok {
 		t.Error("it is a workload")
 	}
 	again("") // then it is one of its user's
-	if _, ok := s.controller.state.Workload(jobKey(namespace, "copy")); !ok || len(s.controller.jobs.stuck) != 0 {
+	if _, ok := s.known().Workload(jobKey(namespace, "copy")); !ok || len(s.controller.jobs.stuck) != 0 {
 		t.Errorf("it is no workload, or odd: %v", s.controller.jobs.stuck)
 	}
 	again("[]")
-	if _, ok := s.controller.state.Workload(jobKey(namespace, "copy")); ok {
+	if _, ok := s.known().Workload(jobKey(namespace, "copy")); ok {
 		t.Error("it is a workload still")
 	}
 	s.jobHandler().keep(nil)

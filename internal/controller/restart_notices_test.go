@@ -95,8 +95,8 @@ func TestAHaltGoesOnUntilThePodsAreListed(t *testing.T) {
 
 func TestARestartRepeatsNoNoticeOfAClosedWindow(t *testing.T) {
 	s := newStage(t)
-	s.controller.opts.Window = evening
-	s.controller.acting.Store(true)
+	s.opts().Window = evening
+	s.lead()
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.says = nil

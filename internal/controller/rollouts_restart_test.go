@@ -15,9 +15,9 @@ func (r *road) next(changes ...func(*Options)) *road {
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
 	n.controller.clock, n.controller.queue, n.controller.rollouts = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
-	n.controller.installation.Installed = r.controller.installation.Installed
+	n.installation().Installed = r.installation().Installed
 	for _, change := range changes {
-		change(&n.controller.opts)
+		change(n.opts())
 	}
 	n.controller.report = told{stageReport{stage: n.stage}, &n.lines}
 	for _, resource := range []string{"configmaps", "deployments"} {

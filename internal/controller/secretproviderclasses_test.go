@@ -35,7 +35,7 @@ func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
 		Key: named("web"), UID: "1", ResourceVersion: "2", References: []workload.Reference{{Key: source.LocalKey{Kind: source.SecretProviderClass, Name: "vault"}}},
 	}
 	web.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().Auto: "true"}, nil, annotations.DefaultNames())
-	s.controller.state.PutWorkload(web, true)
+	s.known().PutWorkload(web, true)
 	reports := s.controller.classReports("")
 	report := func(resourceVersion, objectVersion string) {
 		reports.put(readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '"+resourceVersion+"'}, status: {podName: web-1, secretProviderClassName: vault, objects: [{id: a, version: "+objectVersion+"}]}}"), true)
@@ -46,12 +46,12 @@ func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
 		return readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClass, metadata: {namespace: shop, name: vault, resourceVersion: '"+resourceVersion+"', annotations: {"+annotations.DefaultNames().Ignore+": 'true'}}}")
 	}
 	classes.put(ignored("8"), true)
-	if f, _ := s.controller.state.Facts(web.Key); len(f.Concerns) != 0 {
+	if f, _ := s.known().Facts(web.Key); len(f.Concerns) != 0 {
 		t.Fatalf("ignored, and it concerns the workload: %+v", f.Concerns)
 	}
 	check := func(content uint64) {
 		t.Helper()
-		f, _ := s.controller.state.Facts(web.Key)
+		f, _ := s.known().Facts(web.Key)
 		if len(f.Concerns) != 1 || f.Concerns[0].Seen.Annotations != 9 || f.Concerns[0].Seen.Content != content {
 			t.Errorf("deleted in version 9, with data from version %d: %+v", content, f.Concerns)
 		}

@@ -156,8 +156,8 @@ func (h *smallHistory) begin(api API, opts Options) {
 	h.say("a controller starts")
 	h.events, h.up = nil, true
 	h.controller = New(opts, api, h.clock, slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog})), stageReport{stage: h.stage}, noReport{})
-	h.controller.installation.Installed = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
-	h.controller.acting.Store(true)
+	h.installation().Installed = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
+	h.lead()
 	for _, obj := range h.server.List("configmaps") {
 		h.configMaps().put(obj, false)
 	}

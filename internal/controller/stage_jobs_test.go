@@ -149,7 +149,7 @@ func newJobStage(t *testing.T) *jobStage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.controller.installation.Key = key
+	s.installation().Key = key
 	source, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "load"}, Data: map[string]string{"v": "1"},
 	}, "kubectl")

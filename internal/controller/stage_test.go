@@ -97,7 +97,7 @@ func (s *stage) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	made := s.server.Now().Add(time.Hour)
 	if s.oldPods {
-		made = s.controller.installation.Installed
+		made = s.installation().Installed
 	}
 	pods.Add(reload.StartedPod{Created: made})
 	return pods, nil
@@ -135,14 +135,14 @@ func newStage(t *testing.T) *stage {
 	s := &stage{T: t, memory: memory{server: simapi.New(now)}, clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}, events: map[string]time.Time{}, given: map[string]bool{}}
 	s.controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s}, stageReport{stage: s})
-	s.controller.installation.Installed = now.Add(-time.Hour)
+	s.installation().Installed = now.Add(-time.Hour)
 	return s
 }
 
 // play looks at what is due until so much time is over.
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
-		if s.controller.opts.GateURL != nil && !s.gateURLHangs && s.controller.askGateURL(s.Context()) {
+		if s.opts().GateURL != nil && !s.gateURLHangs && s.controller.askGateURL(s.Context()) {
 			continue
 		}
 		did, wait := doDue(s.Context(), s.controller)

@@ -38,8 +38,8 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		s.add(name, i%2 == 0, "")
 		s.edit(name, "2")
 		paused(name)
-		if s.controller.queue.Depth() != 1 || s.controller.pauses.Depth() != 1 {
-			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.controller.queue.Depth(), s.controller.pauses.Depth())
+		if s.controller.Depth() != 1 || s.controller.pauses.Depth() != 1 {
+			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.controller.Depth(), s.controller.pauses.Depth())
 		}
 		if i%4 < 2 {
 			s.deployments().del(inShop(name), "")
@@ -48,12 +48,12 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		}
 		s.configMaps().del(inShop(name), "")
 	}
-	left := s.controller.queue.Depth() + s.controller.pauses.Depth() + len(s.controller.records)
+	left := s.controller.Depth() + s.controller.pauses.Depth() + len(s.controller.records)
 	for i := range 100 {
 		left += s.controller.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
 	}
 	if left != 0 {
-		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.controller.queue.Depth())
+		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.controller.Depth())
 	}
 }
 
@@ -76,8 +76,8 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 			s.cronJob("report", func(*batchv1.CronJob) {})
 			s.edit("load", "2")
 			s.play(time.Minute)
-			if len(s.jobNames()) != 1 || s.controller.queue.Depth() != 0 {
-				t.Fatalf("made were %v, %d wait: this shows nothing", s.jobNames(), s.controller.queue.Depth())
+			if len(s.jobNames()) != 1 || s.controller.Depth() != 0 {
+				t.Fatalf("made were %v, %d wait: this shows nothing", s.jobNames(), s.controller.Depth())
 			}
 			job, err := s.server.Get("jobs", inShop(s.jobNames()[0]))
 			if err != nil {
@@ -85,8 +85,8 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 			}
 			s.controller.workloads(s.controller.kinds["CronJob"], "").del(inShop("report"), "")
 			goes(s.jobHandler(), job)
-			if s.controller.queue.Depth() != 0 || len(s.controller.jobs.runs) != 0 {
-				t.Errorf("%d wait, %d are kept", s.controller.queue.Depth(), len(s.controller.jobs.runs))
+			if s.controller.Depth() != 0 || len(s.controller.jobs.runs) != 0 {
+				t.Errorf("%d wait, %d are kept", s.controller.Depth(), len(s.controller.jobs.runs))
 			}
 		})
 	}
@@ -121,18 +121,18 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 			jobs.put(job("load", nil), true)
 			jobs.put(job("load-0123456789", copied), true)
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
-			if len(s.controller.jobs.recreated) != 1 || s.controller.queue.Depth() != 1 {
-				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.controller.jobs.recreated), s.controller.queue.Depth())
+			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
+				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.controller.jobs.recreated), s.controller.Depth())
 			}
 			// As long as one of the two exists, the next leader needs it.
 			jobs.del(inShop("load"), "")
-			if len(s.controller.jobs.recreated) != 1 || s.controller.queue.Depth() != 1 {
-				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.controller.jobs.recreated), s.controller.queue.Depth())
+			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
+				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.controller.jobs.recreated), s.controller.Depth())
 			}
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
 			end(jobs)
-			if len(s.controller.jobs.recreated)+len(s.controller.jobs.runs)+s.controller.queue.Depth() != 0 {
-				t.Errorf("%d are kept, %d runs, %d wait", len(s.controller.jobs.recreated), len(s.controller.jobs.runs), s.controller.queue.Depth())
+			if len(s.controller.jobs.recreated)+len(s.controller.jobs.runs)+s.controller.Depth() != 0 {
+				t.Errorf("%d are kept, %d runs, %d wait", len(s.controller.jobs.recreated), len(s.controller.jobs.runs), s.controller.Depth())
 			}
 		})
 	}
@@ -151,16 +151,16 @@ func TestWhoDoesNotLeadReadsNothingAndWritesNothing(t *testing.T) {
 			s := newJobStage(t)
 			s.run("load", unchanged)
 			s.writes = nil
-			s.controller.leads = func() bool { return len(s.writes) < 1 }
+			s.leadsWhile(func() bool { return len(s.writes) < 1 })
 			s.edit("load", "2")
 			s.play(time.Minute)
 			s.writes, s.lists = nil, 0
-			s.controller.leads = func() bool { return tc.leads(s) }
+			s.leadsWhile(func() bool { return tc.leads(s) })
 			s.play(time.Minute)
 			if len(s.writes) != 0 || s.lists != tc.reads {
 				t.Errorf("it read %d times, want %d, and wrote %v", s.lists, tc.reads, s.writes)
 			}
-			s.controller.leads = func() bool { return true }
+			s.leadsWhile(nil)
 			s.play(2 * leadAgain)
 			s.heard("when it leads", "load reloaded")
 		})

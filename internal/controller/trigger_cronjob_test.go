@@ -146,16 +146,17 @@ func TestADryRunLetsNoJobGo(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 2 }
+	s.leadsWhile(func() bool { return len(s.writes) < 2 })
 	s.edit("load", "2")
 	s.play(time.Minute)
-	s.controller.leads, s.controller.opts.DryRun = func() bool { return true }, true
+	s.leadsWhile(nil)
+	s.opts().DryRun = true
 	s.edit("load", "3")
 	s.play(time.Minute)
 	if len(s.writes) != 2 {
 		t.Errorf("written: %v", s.writes)
 	}
-	s.controller.opts.DryRun = false
+	s.opts().DryRun = false
 	s.edit("load", "4")
 	s.play(time.Minute)
 	if len(s.writes) != 4 || !strings.HasPrefix(s.writes[2], "patch report-") { // it begins after these changes
@@ -181,7 +182,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			name := s.jobNames()[0]
 			held, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) {
 				o.GetAnnotations()[annotations.Ledger] = ledger
-				kinds.SignRun(o.(*batchv1.Job), s.controller.installation.Key)
+				kinds.SignRun(o.(*batchv1.Job), s.installation().Key)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -292,11 +293,11 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	s.writes = nil
-	s.controller.leads = func() bool { return len(s.writes) < 2 }
+	s.leadsWhile(func() bool { return len(s.writes) < 2 })
 	s.edit("load", "2")
 	s.play(time.Minute)
 	held := s.jobNames()[0]
-	s.controller.leads = func() bool { return true }
+	s.leadsWhile(nil)
 	opt := func(in string) {
 		o, err := s.server.Edit("cronjobs", inShop("report"), "kubectl", func(o simapi.Object) {
 			o.GetAnnotations()["reloader.stakater.com/auto"] = in

@@ -29,7 +29,7 @@ type bundleStage struct {
 
 func newBundleStage(t *testing.T) *bundleStage {
 	s := &bundleStage{stage: newStage(t), version: 1000}
-	s.controller.opts.TrustBundles, s.controller.opts.ReloadOnDelete = true, true
+	s.opts().TrustBundles, s.opts().ReloadOnDelete = true, true
 	for _, k := range kubeapi.SourceKinds() {
 		if k.Kind == source.ClusterTrustBundle {
 			f := s.controller.trustBundleFeed(k)
@@ -149,7 +149,7 @@ func startedUnserved(t *testing.T) *bundleStage {
 		t.Fatal(err)
 	}
 	next := newBundleStage(t)
-	next.server, next.controller.installation, next.oldPods = s.server, s.controller.installation, true
+	next.server, *next.installation(), next.oldPods = s.server, *s.installation(), true
 	next.deployments().put(web, false)
 	next.answered(apierrors.NewNotFound(kubeapi.TrustBundleVersions()[0].GroupResource(), ""))
 	next.controller.enqueue(named("web"), false)
@@ -171,7 +171,7 @@ func TestTheStartWithoutBundlesKeepsTheLedger(t *testing.T) {
 // the API, with versions that have an order with those of the Deployment.
 func signed(t *testing.T) *bundleStage {
 	s := newBundleStage(t)
-	s.controller.opts.ReloadOnDelete = false
+	s.opts().ReloadOnDelete = false
 	s.change(func(d *appsv1.Deployment) {
 		bundleUse{sources: []simapi.Source{allBundles}}.apply(&d.Spec.Template.Spec)
 	})

@@ -29,7 +29,7 @@ func TestAWorkloadWithHundredsOfSourcesWaitsForItsTurn(t *testing.T) {
 		s.configMaps().put(src, true)
 	}
 	s.play(5 * time.Minute)
-	if w, _ := s.controller.state.Workload(named("w1")); !strings.Contains(w.LedgerText, `"all":{"cm":`) {
+	if w, _ := s.known().Workload(named("w1")); !strings.Contains(w.LedgerText, `"all":{"cm":`) {
 		t.Fatal("its ledger has an entry for each")
 	}
 	s.change("2")

@@ -277,7 +277,7 @@ func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
 	s.want("the canary", "w0")
 	key := named("w0")
 	before, _ := s.controller.fleets.of[namespace][s.keyOf("ca")].Member(key)
-	owner, _ := s.controller.state.Workload(key)
+	owner, _ := s.known().Workload(key)
 	user := workload.Workload{
 		Key: workload.Key{Kind: "Rollout", Namespace: namespace, Name: "user"}, UID: "user", ResourceVersion: "999999999", TemplateOwner: &key,
 		Generation: owner.Generation + 1, Progress: workload.Progress{Observed: true, Wanted: 1, Total: 2, Updated: 1, Aborted: true},

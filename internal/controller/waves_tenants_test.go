@@ -21,7 +21,7 @@ func TestATenantHoldsUpNoWorkloadOfAnotherThatUsesTheSameBundle(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newBundleStage(t)
-			s.controller.acting.Store(true)
+			s.lead()
 			s.adopt()
 			mine, err := s.server.Get("deployments", inShop("web"))
 			if err != nil {

@@ -43,7 +43,7 @@ func inWaves(t *testing.T, own map[string]string, waves ...string) *waveStage {
 	t.Helper()
 	s := &waveStage{stage: newStage(t), reloadedWith: map[string]bool{}}
 	s.controller.api = s
-	s.controller.acting.Store(true)
+	s.lead()
 	src, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ca", Annotations: own}, Data: map[string]string{"v": "1"},
 	}, "kubectl")
@@ -127,7 +127,7 @@ func (s *waveStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key
 // rolling is a Deployment that rolls.
 func (s *waveStage) rolling() string {
 	for name := range s.reloadedWith {
-		if w, _ := s.controller.state.Workload(named(name)); !w.HasRolled() {
+		if w, _ := s.known().Workload(named(name)); !w.HasRolled() {
 			return name
 		}
 	}
@@ -148,7 +148,7 @@ func (s *waveStage) down(name string) {
 }
 
 func (s *waveStage) digestOf(name string) string {
-	src, _ := s.controller.state.Source(source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name})
+	src, _ := s.known().Source(source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name})
 	return src.Digest.String()
 }
 

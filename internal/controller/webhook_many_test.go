@@ -85,7 +85,7 @@ func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
 					s.changeUnseen(fmt.Sprintf("web-%d", i))
 				}
 				s.play(time.Minute)
-				keys := s.controller.notifications.Due(maxNotifications)
+				keys := s.messages().Due(maxNotifications)
 				if len(keys) != workloads {
 					t.Fatalf("%d wait to be told", len(keys))
 				}

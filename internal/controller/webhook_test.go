@@ -44,7 +44,7 @@ func (l *listener) Send(_ context.Context, notifications []Notification) error {
 func newToldStage(t *testing.T) (*stage, *listener) {
 	t.Helper()
 	s, l := newStage(t), &listener{}
-	s.controller.opts.Receiver, s.controller.opts.NotifyOnly = l, true
+	s.opts().Receiver, s.opts().NotifyOnly = l, true
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	return s, l
@@ -52,7 +52,7 @@ func newToldStage(t *testing.T) (*stage, *listener) {
 
 func (s *stage) sendDue(keys []workload.Key) {
 	for i, result := range s.controller.sendMessages(s.Context(), s.Context(), nil, keys) {
-		s.controller.notifications.Finish(keys[i], result)
+		s.messages().Finish(keys[i], result)
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *stage) sendDue(keys []workload.Key) {
 func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
-		if keys := s.controller.notifications.Due(s.controller.atOnce()); len(keys) > 0 {
+		if keys := s.messages().Due(s.controller.atOnce()); len(keys) > 0 {
 			s.sendDue(keys)
 		}
 	}
@@ -88,8 +88,8 @@ func TestAcceptedMessagesAreNotSentAgainBeforeTheLedgerIsWritten(t *testing.T) {
 				t.Errorf("the ledger says that the receiver was told at %d, which took it from %d to %d", at, edited, taken)
 			}
 			s.tell(time.Minute)
-			if l.asked != 1 || s.controller.notifications.Depth() != 0 || s.patched != patched || s.controller.taken() != 0 {
-				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.controller.notifications.Depth(), s.patched-patched, s.controller.taken())
+			if l.asked != 1 || s.messages().Depth() != 0 || s.patched != patched || s.controller.taken() != 0 {
+				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.messages().Depth(), s.patched-patched, s.controller.taken())
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestAcceptedMessagesAreNotSentAgainBeforeTheLedgerIsWritten(t *testing.T) {
 // toldAt is when the receiver was notified of web, by its ledger.
 func (s *stage) toldAt() int64 {
 	s.Helper()
-	facts, _ := s.controller.state.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	facts, _ := s.known().Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 	ledger, err := ledger.Parse(facts.Workload.LedgerText)
 	if err != nil {
 		s.Fatal(err)
@@ -119,7 +119,7 @@ func TestTheLedgerRecordsTheTimeOfTheNotification(t *testing.T) {
 	if first <= before || first > before+10 {
 		t.Errorf("told %d seconds after the edit", first-before)
 	}
-	s.controller.opts.Receiver, s.controller.opts.NotifyOnly = nil, false
+	s.opts().Receiver, s.opts().NotifyOnly = nil, false
 	s.edit("web", "3")
 	s.play(time.Minute)
 	if at := s.toldAt(); at != first {
@@ -147,7 +147,7 @@ func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 			taken(s)
 			s.edit("web", "1")
 			s.clock.Step(workqueue.LastRetry)
-			keys := s.controller.notifications.Due(s.controller.atOnce())
+			keys := s.messages().Due(s.controller.atOnce())
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
@@ -175,8 +175,8 @@ func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 			}
 			s.edit("web", "2")
 			s.tell(workqueue.LastRetry)
-			if len(l.taken) != 2 || s.controller.notifications.Depth() != 0 || s.controller.taken() != 0 {
-				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.controller.notifications.Depth(), s.controller.taken())
+			if len(l.taken) != 2 || s.messages().Depth() != 0 || s.controller.taken() != 0 {
+				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.messages().Depth(), s.controller.taken())
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 // another version.
 func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 	s, l := newJobStage(t), &listener{}
-	s.controller.opts.Receiver, s.controller.opts.NotifyOnly = l, true
+	s.opts().Receiver, s.opts().NotifyOnly = l, true
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
 	running := func(jobs ...corev1.ObjectReference) {
 		changed, err := s.server.Edit("cronjobs", inShop("report"), "kube-controller-manager", func(o simapi.Object) {
@@ -205,8 +205,8 @@ func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 	s.tell(workqueue.LastRetry)
 	running()
 	s.tell(workqueue.LastRetry)
-	if l.asked != 1 || s.controller.notifications.Depth() != 0 || s.controller.taken() != 0 {
-		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.controller.notifications.Depth(), s.controller.taken())
+	if l.asked != 1 || s.messages().Depth() != 0 || s.controller.taken() != 0 {
+		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.messages().Depth(), s.controller.taken())
 	}
 }
 
@@ -226,8 +226,8 @@ func TestWhatChangesBeforeItWasTakenIsSentAsItIsThen(t *testing.T) {
 		t.Fatalf("what changed meanwhile was sent %d times, and waited for the failures before", l.asked-asked)
 	}
 	s.tell(time.Hour)
-	if l.asked != asked+1 || s.controller.notifications.Depth() != 0 {
-		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.controller.notifications.Depth())
+	if l.asked != asked+1 || s.messages().Depth() != 0 {
+		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.messages().Depth())
 	}
 }
 
@@ -239,8 +239,8 @@ func TestARevertedChangeIsNotSent(t *testing.T) {
 	s.edit("web", "1")
 	l.refuses = nil
 	s.tell(workqueue.LastRetry)
-	if len(l.taken) != 0 || s.controller.notifications.Depth() != 0 {
-		t.Errorf("%d were told, %d wait", len(l.taken), s.controller.notifications.Depth())
+	if len(l.taken) != 0 || s.messages().Depth() != 0 {
+		t.Errorf("%d were told, %d wait", len(l.taken), s.messages().Depth())
 	}
 }
 
@@ -252,8 +252,8 @@ func TestNoNotificationAboutADeletedWorkload(t *testing.T) {
 	s.deployments().del(inShop("web"), "")
 	l.refuses = nil
 	s.tell(workqueue.LastRetry)
-	if len(l.taken) != 0 || s.controller.notifications.Depth() != 0 || s.controller.notifications.TriesOf(named("web")) != 0 || s.controller.taken() != 0 {
-		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.controller.notifications.Depth(), s.controller.notifications.TriesOf(named("web")))
+	if len(l.taken) != 0 || s.messages().Depth() != 0 || s.messages().TriesOf(named("web")) != 0 || s.controller.taken() != 0 {
+		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.messages().Depth(), s.messages().TriesOf(named("web")))
 	}
 }
 
@@ -276,7 +276,7 @@ func TestNoNotificationAboutAnEarlierRun(t *testing.T) {
 			if len(s.jobNames()) != 1 {
 				t.Fatalf("made: %v", s.jobNames())
 			}
-			s.refuses, s.controller.opts.Receiver, s.controller.opts.NotifyOnly = nil, l, true
+			s.refuses, s.opts().Receiver, s.opts().NotifyOnly = nil, l, true
 			s.edit("load", tc.edit)
 			s.tell(workqueue.LastRetry)
 			if len(l.taken) != tc.told {
@@ -286,8 +286,8 @@ func TestNoNotificationAboutAnEarlierRun(t *testing.T) {
 			if err != nil || len(s.jobNames()) != 1 || kinds.IsHeld(run.(*batchv1.Job)) || *run.(*batchv1.Job).Spec.Suspend {
 				t.Errorf("the Job is %+v, %v", run, err)
 			}
-			if s.controller.notifications.Depth() != 0 || s.controller.taken() != 0 {
-				t.Errorf("%d wait, %d are kept", s.controller.notifications.Depth(), s.controller.taken())
+			if s.messages().Depth() != 0 || s.controller.taken() != 0 {
+				t.Errorf("%d wait, %d are kept", s.messages().Depth(), s.controller.taken())
 			}
 		})
 	}

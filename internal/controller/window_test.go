@@ -20,8 +20,8 @@ const evening = "allow 22:00-23:00 Europe/Berlin"
 func withWindow(t *testing.T, text string) *stage {
 	t.Helper()
 	s := newStage(t)
-	s.controller.acting.Store(true)
-	s.controller.opts.Window = text
+	s.lead()
+	s.opts().Window = text
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	s.heard("adopted", "web Watching")
@@ -131,7 +131,7 @@ func TestAnUrgentSourcePassesAWindow(t *testing.T) {
 
 func TestABadWindowIsReportedAndHoldsOneWorkload(t *testing.T) {
 	s := newStage(t)
-	s.controller.acting.Store(true)
+	s.lead()
 	s.add("web", true, "")
 	s.add("other", true, "")
 	s.play(3 * time.Second)
@@ -168,7 +168,7 @@ func TestALaterWaveWaitsForAWorkloadWhoseWindowIsClosed(t *testing.T) {
 	}{"closed": {evening, 0}, "bad": {"evening", 1}} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			s.controller.acting.Store(true)
+			s.lead()
 			s.add("web", true, "")
 			s.change(func(d *appsv1.Deployment) {
 				d.Annotations[annotations.Wave], d.Annotations[annotations.Window] = "-1", tc.window

@@ -128,10 +128,14 @@ func (s *switchboard) run() *switchboard {
 // a real connection, which signals nothing, so the processor is released between two checks.
 func (s *switchboard) until(what string, holds func() bool) {
 	s.Helper()
-	for began := time.Now(); !holds(); {
-		if s.clock.HasWaiters() {
+	for began := time.Now(); ; {
+		waits := s.clock.HasWaiters() // before the condition, which may be about that
+		switch {
+		case holds():
+			return
+		case waits:
 			s.clock.Step(time.Second)
-		} else {
+		default:
 			time.Sleep(time.Millisecond)
 		}
 		if time.Since(began) > 2*time.Minute {

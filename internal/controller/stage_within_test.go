@@ -1,0 +1,31 @@
+package controller
+
+import (
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workqueue"
+)
+
+// What tests set or read within a controller, they reach by these, so that most tests stay as they are when
+// it gets another structure.
+
+// lead makes the controller the leader, as the end of its start does.
+func (s *stage) lead() { s.controller.acting.Store(true) }
+
+// leadsWhile sets when the controller still is the leader; always, if it is nil.
+func (s *stage) leadsWhile(leads func() bool) {
+	if leads == nil {
+		leads = func() bool { return true }
+	}
+	s.controller.leads = leads
+}
+
+func (s *stage) opts() *Options { return &s.controller.opts }
+
+func (s *stage) installation() *reload.Installation { return &s.controller.installation }
+
+// known is what the controller knows of workloads and sources.
+func (s *stage) known() *state.State { return s.controller.state }
+
+// messages are the workloads of which the receiver is to be notified.
+func (s *stage) messages() *workqueue.Queue { return s.controller.notifications }

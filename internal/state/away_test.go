@@ -287,6 +287,38 @@ func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	}
 }
 
+// To undo a rollout puts back the ledger of the revision before. It is no write of ours that lands late.
+func TestALedgerThatIsPutBackIsNoLateWrite(t *testing.T) {
+	s := New(false)
+	numbered := func(counter int64) string { return ledger.Ledger{UID: "web", Counter: counter}.String() }
+	web := func(version int, ledger string) workload.Workload {
+		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
+	}
+	sends := func(counter int64) (refused func()) {
+		f, _ := s.Facts(webKey())
+		return s.Sending(&f, numbered(counter))
+	}
+	lands := func(version int, counter int64) {
+		w := web(version, numbered(counter))
+		s.PutWorkload(w, live)
+		s.Remember(&w, numbered(counter))
+	}
+	s.PutWorkload(web(1, ""), live)
+	s.PutSource(written("ab", 2, 50), live)
+	sends(1)
+	lands(3, 1)
+	s.PutSource(written("xy", 4, 60), live)
+	sends(2)
+	refused := sends(3) // the watch has not shown the one before
+	lands(5, 2)
+	refused()
+	s.PutWorkload(web(6, numbered(1)), live)
+	f, _ := s.Facts(webKey())
+	if got := f.Concerns[0].Away; got != (reload.Away{}) {
+		t.Errorf("it was away: %+v", got)
+	}
+}
+
 // The ledger of a write without a response may arrive after the next write has begun.
 func TestALaterWriteDoesNotHideThePreviousOne(t *testing.T) {
 	s := New(false)

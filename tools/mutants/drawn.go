@@ -119,6 +119,12 @@ func drawn() []mutation {
 			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
 		},
 		{
+			what: "back: a ledger that an undo puts back is a write that took effect late",
+			file: "internal/state/workloads.go",
+			from: "case ours && !putBack:", to: "case ours && (putBack || true):",
+			in: "./internal/state", tests: "^TestALedgerThatIsPutBackIsNoLateWrite$",
+		},
+		{
 			what: "back: other data that came before counts as that of the ledger",
 			file: "internal/reload/away.go",
 			from: "return c.Away.Before != c.Source.Digest", to: "return false",

@@ -58,8 +58,8 @@ func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 // mayBeForClass reports whether the rollout may be for a rotation of one class.
 func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 	return slices.ContainsFunc(classNames(), func(name string) bool {
-		c := o.classes.covers[w.uid][name]
-		switch r := latestRotation(l.shown[name]); {
+		c, r := o.classes.covers[w.uid][name], latestRotation(l.shown[name])
+		switch {
 		case c == nil:
 			return false
 		case !c.covered:
@@ -137,6 +137,8 @@ func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 		return max(l.known[src], l.gone[src]) < c.ended.version
 	case c.ended.by == byNamespace:
 		return l.known[shop] < c.ended.version
+	case c.ended.by == byWorkload:
+		return max(l.known[src], l.gone[src]) < o.sources[src].said // another cover seems to have begun
 	default:
 		return c.ended.by == byStart && l.life != o.h.life
 	}

@@ -172,7 +172,7 @@ func (o *oracle) classObject(e simapi.Event) {
 	if s.exists {
 		o.sourceSays(src, s, e)
 	} else if s.matches || s.ignored {
-		s.matches, s.ignored = false, false
+		s.matches, s.ignored, s.said = false, false, e.Version
 		o.coverAll(turn{e.Version, bySource}, e.Version)
 	}
 }

@@ -138,7 +138,7 @@ func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 	case c.ended.by == byNamespace:
 		return l.known[shop] < c.ended.version
 	case c.ended.by == byWorkload:
-		return max(l.known[src], l.gone[src]) < o.sources[src].said // another cover seems to have begun
+		return max(l.known[src], l.gone[src]) < o.sources[src].said && o.wouldAsk(l, src, func(s *sourceTruth) { s.matches, s.ignored = true, false })
 	default:
 		return c.ended.by == byStart && l.life != o.h.life
 	}

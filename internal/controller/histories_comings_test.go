@@ -46,13 +46,22 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 // the match annotation when it was deleted, which the running controller did not see.
 func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 	s := o.sources[src]
-	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	if _, known := l.known[src]; known || err != nil || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
+	if _, known := l.known[src]; known || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
 		return false
 	}
+	return o.wouldAsk(l, src, func(s *sourceTruth) { s.matches = true })
+}
+
+// wouldAsk reports whether a workload would ask for a source with other annotations.
+func (o *oracle) wouldAsk(l *look, src simapi.Source, with func(*sourceTruth)) bool {
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if err != nil {
+		return false
+	}
+	s := o.sources[src]
 	said := *s
 	defer func() { *s = said }()
-	s.matches = true
+	with(s)
 	return o.asksFor(obj, src, o.all)
 }
 

@@ -101,7 +101,7 @@ func (o *oracle) movedUnselected(w *workloadTruth, src simapi.Source, l *look) b
 	o.unselected = false
 	defer func() { o.unselected = true }()
 	changed := slices.ContainsFunc(o.sources[src].changes, func(c change) bool {
-		return c.version > o.unselectedAt && c.version > w.foreign && c.version <= l.known[src]
+		return c.version > max(o.unselectedAt, w.lastRolled()) && c.version <= l.known[src]
 	})
 	return o.asksFor(obj, src, o.all) && (changed || o.cameUp(w, src, l))
 }

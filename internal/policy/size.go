@@ -2,14 +2,15 @@ package policy
 
 import "github.com/reroll-dev/reroll/internal/annotations"
 
-// What one takes beside its text, in bytes as measured.
+// The bytes that one name, one expression, or the keys of one source take in memory, about as many as
+// TestTheWorstEditsKeepLittleMemory of package state counts.
 const (
 	sizeOfName       = 100
 	sizeOfExpression = 3000
 	sizeOfKeys       = 300
 )
 
-// Size is about how many bytes a policy keeps in memory. A namespace user chooses it.
+// Size estimates how many bytes a policy takes in memory.
 func (p *Policy) Size() int {
 	size := p.keys.Size() + len(p.window.text)
 	for i := range p.kinds {
@@ -19,7 +20,7 @@ func (p *Policy) Size() int {
 		}
 	}
 	if selector := p.sources.selector; selector != nil {
-		size += len(selector.Text) * sizeOfName // of one value
+		size += len(selector.Text) * sizeOfName // a value may have one character
 	}
 	return size
 }
@@ -31,7 +32,7 @@ func sizeOfList(l *annotations.NameList) int {
 	return len(l.Text) + sizeOfName*len(l.Entries) + sizeOfExpression*l.Expressions()
 }
 
-// Size is about how many bytes a rule keeps in memory.
+// Size estimates how many bytes a rule takes in memory.
 func (r *KeyRule) Size() int {
 	if r.list == nil {
 		return 0

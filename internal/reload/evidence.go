@@ -103,15 +103,18 @@ type WorkloadSeen struct {
 // policy, and optedInAt since when it was provably in force.
 func (w *WorkloadSeen) Widen(version uint64, before policy.Policy, optedInAt time.Time) {
 	w.Policy = max(w.Policy, version) // the watch of namespaces may lag behind
-	kept, size := w.Widened, before.Size()
-	for i := range kept {
-		size += kept[i].Before.Size()
+	all, size := append(slices.Clone(w.Widened), Widening{Version: version, Before: before, OptedInAt: optedInAt}), 0
+	for i := range all {
+		size += all[i].Before.Size()
 	}
-	for len(kept) == maxWidened || len(kept) > 0 && size > maxEarlier {
-		size -= kept[0].Before.Size()
-		kept, w.Forgotten = kept[1:], true
+	for len(all) > maxWidened || len(all) > 1 && size > maxEarlier {
+		size -= all[0].Before.Size()
+		if at := all[0].OptedInAt; !at.IsZero() && at.Before(all[1].OptedInAt) {
+			all[1].OptedInAt = at
+		}
+		all, w.Forgotten = slices.Delete(all, 0, 1), true
 	}
-	w.Widened = append(slices.Clone(kept), Widening{Version: version, Before: before, OptedInAt: optedInAt})
+	w.Widened = all
 }
 
 // ForgetPolicies forgets the earlier policies, because the workload was compared with its sources. The

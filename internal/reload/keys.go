@@ -22,14 +22,15 @@ type KeysChange struct {
 	Before  policy.KeyRule
 }
 
-// Recount records that other keys count since a version. Before is the earlier rule. Of rules that are
-// too large, only the versions are kept: data that is recorded by one of these counts as other data.
+// Recount records that other keys count since a version. Before is the earlier rule. If rules are too
+// large, only the latest one is kept, and the versions of the others: data that is recorded by one of
+// these counts as other data.
 func (w *WorkloadSeen) Recount(version uint64, before policy.KeyRule) {
 	recounted := append(slices.Clone(w.Recounted), KeysChange{version, before})
 	w.Recounted = recounted[max(0, len(recounted)-maxWidened):]
 	size := 0
 	for i := len(w.Recounted) - 1; i >= 0; i-- {
-		if size += w.Recounted[i].Before.Size(); size > maxEarlier {
+		if size += w.Recounted[i].Before.Size(); size > maxEarlier && i < len(w.Recounted)-1 {
 			w.Recounted[i].Before = policy.KeyRule{}
 		}
 	}

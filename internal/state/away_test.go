@@ -287,7 +287,8 @@ func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	}
 }
 
-// To undo a rollout puts back the ledger of the revision before. It is no write of ours that lands late.
+// To undo a rollout puts back the ledger of the revision before. It is no write of ours that lands late,
+// even if a later write is rejected after the watch has shown the one in between.
 func TestALedgerThatIsPutBackIsNoLateWrite(t *testing.T) {
 	s := New(false)
 	numbered := func(counter int64) string { return ledger.Ledger{UID: "web", Counter: counter}.String() }

@@ -112,7 +112,8 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if known, ok := s.workloads[key]; ok && known.UID == uid {
+		// If the watch has shown another write since, the ones before it have no effect any more.
+		if known, ok := s.workloads[key]; ok && known.UID == uid && known.sending.text == ledger {
 			known.sending = before
 		}
 	}

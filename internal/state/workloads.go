@@ -144,10 +144,9 @@ func (s *State) inherit(next, known *workloadRecord, version uint64) {
 	next.keepRemoved(known)
 	unselected := s.awayUnselected(known)
 	sent, ours := known.sending.of(next.LedgerText)
-	putBack := next.ranks.current != (ledger.Rank{}) && next.ranks.current.Precedes(known.ranks.remembered) // by another client
 	switch {
 	case known.LedgerText == next.LedgerText:
-	case ours && !putBack:
+	case ours:
 		next.compare(s, sent.versions)
 		next.sending = sending{text: sent.text, versions: sent.versions} // the others have no effect any more
 	case known.LedgerText != "" && known.ranks.current == (ledger.Rank{}) && next.Runs != nil && next.Runs.Once:

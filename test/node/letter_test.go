@@ -21,7 +21,9 @@ func TestTheFirstTutorialToTheLetter(t *testing.T) {
 
 	p.runBlocks(run, string(page), "## 3. Apply an example")
 	p.printedByTwo(p.kubectl("logs", "--selector=app=web"), "env GREETING=hello")
-	p.printedByTwo(p.logsOfRunning("web"), "file /etc/greeting/text=hello")
+	for _, name := range []string{"web", "web-not-opted-in"} {
+		p.printedByTwo(p.logsOfRunning(name), "file /etc/greeting/text=hello")
+	}
 
 	p.runBlocks(run, string(page), "## 4. Edit the ConfigMap")
 	p.rolled("web", 1)

@@ -120,8 +120,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "back: a ledger that an undo puts back is a write that took effect late",
-			file: "internal/state/workloads.go",
-			from: "case ours && !putBack:", to: "case ours && (putBack || true):",
+			file: "internal/state/compared.go",
+			from: " && known.sending.text == ledger {", to: " {",
 			in: "./internal/state", tests: "^TestALedgerThatIsPutBackIsNoLateWrite$",
 		},
 		{

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -30,8 +33,9 @@ func TestEachMutationCompiles(t *testing.T) {
 	if len(made.alone) > len(all)/100 {
 		t.Errorf("%d of %d mutations are built alone, which takes minutes: move their code into functions", len(made.alone), len(all))
 	}
+	readAll(t, "internal")
 	compiles := func(overlay string, packages ...string) {
-		out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay=" + overlay}, packages...)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), cmp.Or(os.Getenv("GO"), "go"), append([]string{"build", "-overlay=" + overlay}, packages...)...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
@@ -49,6 +53,20 @@ func TestEachMutationCompiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		compiles(overlay, "./"+filepath.Dir(all[i].file))
+	}
+}
+
+// readAll has go test run a test again when one of these files changes.
+func readAll(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".go" {
+			_, err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

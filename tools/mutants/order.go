@@ -193,14 +193,20 @@ func orders() []mutation {
 		{
 			what: "order: large annotations that edits replace are kept without bound",
 			file: "internal/reload/evidence.go",
-			from: "len(kept) > 0 && size > maxEarlier", to: "false",
+			from: "len(all) > 1 && size > maxEarlier", to: "false",
 			in: known, tests: "^TestTheWorstEditsKeepLittleMemory$",
 		},
 		{
 			what: "order: long lists of keys that edits replace are kept without bound",
 			file: "internal/reload/keys.go",
-			from: "Before.Size(); size > maxEarlier", to: "Before.Size(); size < 0",
+			from: "Before.Size(); size > maxEarlier &&", to: "Before.Size(); size < 0 &&",
 			in: known, tests: "^TestTheWorstEditsKeepLittleMemory$",
+		},
+		{
+			what: "order: an edit beyond the bound hides since when the workload was opted in",
+			file: "internal/reload/evidence.go",
+			from: "			all[1].OptedInAt = at\n", to: "",
+			in: core, tests: "^TestWhatIsForgottenOfEditsIsNotSinceWhenSourcesAreSelected$",
 		},
 		{
 			what: "order: an edit beyond the bound hides that the workload was opted in before",

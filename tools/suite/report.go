@@ -29,9 +29,9 @@ type event struct {
 const shownSlowest = 20
 
 // report prints what go test would print without -json, and remembers what took long. What several
-// of them print, it prints package by package.
+// of them print, it prints package by package, unless they have -v.
 type report struct {
-	// verbose are the go tests that print all at once, because they have -v.
+	// verbose are the go tests whose output is printed line by line, because they have -v.
 	verbose map[int]bool
 
 	mu  sync.Mutex // for all below

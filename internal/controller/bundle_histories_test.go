@@ -78,7 +78,7 @@ type trusting struct {
 }
 
 func (w *trusting) name() types.NamespacedName {
-	return types.NamespacedName{Namespace: w.key.Namespace, Name: w.key.Name}
+	return nameOf(w.key)
 }
 
 type bundleHistory struct {

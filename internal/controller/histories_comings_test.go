@@ -45,11 +45,15 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 // mayHaveMatched reports whether a source without effect on a workload would have had one if it had
 // the match annotation when it was deleted, which the running controller did not see.
 func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
-	s := o.sources[src]
-	if _, known := l.known[src]; known || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
-		return false
-	}
-	return o.wouldAsk(l, src, func(s *sourceTruth) { s.matches = true })
+	return o.wentUnseen(src, l) && o.wouldAsk(l, src, func(s *sourceTruth) { s.matches = true })
+}
+
+// wentUnseen reports whether a source was deleted, which may count, and the running controller did not see
+// that.
+func (o *oracle) wentUnseen(src simapi.Source, l *look) bool {
+	_, known := l.known[src]
+	deleted := o.sources[src].deleted
+	return !known && o.h.onDelete && deleted > 0 && deleted <= l.live[src.Resource]
 }
 
 // wouldAsk reports whether a workload would ask for a source with other annotations.

@@ -205,21 +205,16 @@ func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool
 // It would if it had the label by which controllers select, too, or were not ignored, and the workload
 // covered it once, so that its ledger may still have the data.
 func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *look) bool {
-	s := o.sources[src]
-	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	if _, known := l.known[src]; known || err != nil || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
+	if !o.wentUnseen(src, l) {
 		return false
 	}
-	kept := *s
-	defer func() { *s = kept }()
-	for _, s.plugins = range []string{"grafana", "loki", ""} {
-		if o.asksFor(obj, src, o.all) {
+	for _, plugins := range []string{"grafana", "loki", ""} {
+		if o.wouldAsk(l, src, func(s *sourceTruth) { s.plugins = plugins }) {
 			return true
 		}
 	}
-	s.plugins, s.selected, s.ignored = kept.plugins, true, false
 	_, was := w.ended[src]
-	return was && o.asksFor(obj, src, o.all)
+	return was && o.wouldAsk(l, src, func(s *sourceTruth) { s.selected, s.ignored = true, false })
 }
 
 // optedInSince reports whether a workload covers a source that lost its label, since a controller

@@ -94,8 +94,7 @@ func (o *oracle) noteEarly(w *workloadTruth, l *look, obj simapi.Object) {
 // movedUnselected reports whether a source came up, changed, or got the labels, while its namespace is no
 // longer selected, and the controller had not been shown that.
 func (o *oracle) movedUnselected(w *workloadTruth, src simapi.Source, l *look) bool {
-	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	if err != nil || !o.unselected || l.known[shop] >= o.unselectedAt {
+	if !o.unselected || l.known[shop] >= o.unselectedAt {
 		return false
 	}
 	o.unselected = false
@@ -103,7 +102,7 @@ func (o *oracle) movedUnselected(w *workloadTruth, src simapi.Source, l *look) b
 	changed := slices.ContainsFunc(o.sources[src].changes, func(c change) bool {
 		return c.version > max(o.unselectedAt, w.lastRolled()) && c.version <= l.known[src]
 	})
-	return o.asksFor(obj, src, o.all) && (changed || o.cameUp(w, src, l))
+	return o.wouldAsk(l, src, func(*sourceTruth) {}) && (changed || o.cameUp(w, src, l))
 }
 
 // changedSinceEarly reports whether data changed since such a ledger and since the last rollout by

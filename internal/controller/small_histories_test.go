@@ -12,7 +12,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -120,7 +119,7 @@ func (h *smallHistory) fail(format string, args ...any) {
 
 // podsOf are the Pods of a workload that are not about to end.
 func (h *smallHistory) podsOf(key workload.Key) []*corev1.Pod {
-	obj, err := h.server.Get("deployments", types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	obj, err := h.server.Get("deployments", nameOf(key))
 	if err != nil {
 		return nil
 	}

@@ -27,5 +27,5 @@ func (s *stage) installation() *reload.Installation { return &s.controller.insta
 // known is what the controller knows of workloads and sources.
 func (s *stage) known() *state.State { return s.controller.state }
 
-// messages are the workloads of which the receiver is to be notified.
+// messages is the queue of workloads about which the receiver has yet to be notified.
 func (s *stage) messages() *workqueue.Queue { return s.controller.notifications }

@@ -2,8 +2,8 @@ package policy
 
 import "github.com/reroll-dev/reroll/internal/annotations"
 
-// The bytes that one name, one expression, or the keys of one source take in memory, about as many as
-// TestTheWorstEditsKeepLittleMemory of package state counts.
+// About how many bytes one name, one expression, and the keys of one source take in memory.
+// TestTheWorstEditsKeepLittleMemory of package state fails if they are far too small.
 const (
 	sizeOfName       = 100
 	sizeOfExpression = 3000

@@ -40,6 +40,8 @@ type cronTruth struct {
 	// those in which they were deleted after it.
 	scheduled    []dated
 	undone, gone map[uint64]uint64
+	// ordered is when a run of ours last began.
+	ordered dated
 	// started has, by source, the version in which a Pod last started. had is the data of that Pod,
 	// and begun the version in which its run began.
 	started, begun map[simapi.Source]uint64
@@ -204,6 +206,9 @@ func (o *oracle) cronJob(e simapi.Event) {
 func (o *oracle) noteRunShown(c *cronTruth) {
 	l := o.h.landing.look
 	last := c.latestScheduled(l.at)
+	if c.ordered.version > last.version && c.ordered.version <= l.at {
+		last = c.ordered
+	}
 	for src := range c.covered {
 		if date := o.sources[src].dateAt(l.known[src]); date.After(c.noted) && last.date.After(date.Add(startLag)) {
 			c.labeled[src] = l.known[src]
@@ -255,6 +260,7 @@ func (o *oracle) cronRun(e simapi.Event) {
 		o.began[job.UID] = e.Version
 	case own && *old.Spec.Suspend && !*job.Spec.Suspend:
 		o.began[job.UID] = e.Version
+		c.ordered = dated{version: e.Version, date: o.h.server.Now()}
 		o.judgeOwnRun(c, job, e.Version)
 	}
 }

@@ -222,9 +222,9 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
 		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):
 			return "", o.excused(installedThen)
-		case w.began[src].by == byStart && shown.proven && l.older(shown.date) && shown.date.Equal(o.h.coverage.AllSince):
+		case w.began[src].by == byStart && shown.proven && l.older(latest) && latest.Equal(o.h.coverage.AllSince):
 			return "", o.excused(allThen)
-		case o.h.skewed && shown.proven && l.older(shown.date) && o.aboutThen(shown.date):
+		case o.h.skewed && shown.proven && l.older(latest) && o.aboutThen(latest):
 			return "", o.excused(clocksApart)
 		}
 	}

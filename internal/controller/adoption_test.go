@@ -135,7 +135,7 @@ func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(written, true)
+	s.deployments().arrives(written)
 	s.play(900 * time.Millisecond)
 	if s.patched != tried {
 		t.Error("it was written before the quiet period was over")
@@ -167,7 +167,7 @@ func TestAWorkloadIsReconciledWhenTheOtherWriteOfAConflictIsSeen(t *testing.T) {
 				}
 				s.known().PutAnswer(w)
 			}
-			s.deployments().put(changed, true)
+			s.deployments().arrives(changed)
 			s.play(time.Nanosecond)
 			if s.patched != tried+1 {
 				t.Errorf("%d writes when the event of the other write arrived, must be 1", s.patched-tried)
@@ -185,8 +185,8 @@ func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 		s.play(2 * time.Second)
 		s.edit(name, "2")
 		s.play(2 * time.Second)
-		s.deployments().del(inShop(name), "")
-		s.configMaps().del(inShop(name), "")
+		s.deployments().departs(inShop(name), "")
+		s.configMaps().departs(inShop(name), "")
 	}
 	left := len(s.controller.records)
 	for i := range 100 {
@@ -209,7 +209,7 @@ func TestALedgerThatCouldNotBePutBackIsTriedAgainSoon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.deployments().put(taken, true)
+		s.deployments().arrives(taken)
 	}
 	standing := func() bool {
 		obj, err := s.server.Get("deployments", inShop("web"))

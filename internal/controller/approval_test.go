@@ -56,7 +56,7 @@ func (s *stage) approve(values map[string]string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 	s.play(5 * time.Second)
 }
 

@@ -48,7 +48,7 @@ func (h *bundleHistory) snapshot(between func()) {
 	h.events = slices.DeleteFunc(h.events, isBundle)
 	names := map[types.NamespacedName]struct{}{}
 	for _, obj := range h.server.List(simapi.BundleResource) {
-		h.bundles.put(obj, false)
+		h.bundles.isListed(obj)
 		names[types.NamespacedName{Name: obj.GetName()}] = struct{}{}
 		between()
 	}

@@ -124,10 +124,10 @@ func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
 		h.noteAhead(e)
 		h.shown = e.Version
 		if e.Type == watch.Deleted {
-			h.bundles.del(at, e.Object.GetResourceVersion())
+			h.bundles.departs(at, e.Object.GetResourceVersion())
 			return
 		}
-		h.bundles.put(e.Object, true)
+		h.bundles.arrives(e.Object)
 	}
 	return h
 }

@@ -51,7 +51,7 @@ func (s *stage) addCertificate(data map[string][]byte) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.secrets().put(made, true)
+	s.secrets().arrives(made)
 	d := webDeployment()
 	container := &d.Spec.Template.Spec.Containers[0]
 	container.EnvFrom = nil
@@ -61,7 +61,7 @@ func (s *stage) addCertificate(data map[string][]byte) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(deployment, true)
+	s.deployments().arrives(deployment)
 }
 
 func (s *stage) secrets() *handler { return s.controller.sources(kubeapi.SourceKinds()[1], "") }
@@ -72,7 +72,7 @@ func (s *stage) renew(data map[string][]byte) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.secrets().put(changed, true)
+	s.secrets().arrives(changed)
 	s.play(5 * time.Second)
 }
 

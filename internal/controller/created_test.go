@@ -26,7 +26,7 @@ func TestASourceThatIsMadeAboutASecondAfterItsWorkload(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.deployments().put(web, true)
+			s.deployments().arrives(web)
 			s.server.Advance(tc.apart)
 			s.play(tc.apart)
 			source, err := s.server.Create(&corev1.ConfigMap{
@@ -38,7 +38,7 @@ func TestASourceThatIsMadeAboutASecondAfterItsWorkload(t *testing.T) {
 			if apart := source.GetCreationTimestamp().Sub(web.GetCreationTimestamp().Time); apart != time.Second {
 				t.Fatalf("they are %s apart by what the API server says", apart)
 			}
-			s.configMaps().put(source, true)
+			s.configMaps().arrives(source)
 			s.play(time.Minute)
 			if s.marked != tc.want {
 				t.Errorf("it was rolled %d times, want %d", s.marked, tc.want)

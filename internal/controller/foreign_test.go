@@ -38,7 +38,7 @@ func (s *stage) elsewhere(in, name, value, allow string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(obj, true)
+	s.configMaps().arrives(obj)
 }
 
 // names lets the Deployment name sources of other namespaces.

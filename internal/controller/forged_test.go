@@ -26,7 +26,7 @@ func (s *jobStage) changeJob(name string, change func(*batchv1.Job)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.jobHandler().put(o, true)
+	s.jobHandler().arrives(o)
 }
 
 func (s *jobStage) jobNamed(name string) *batchv1.Job {
@@ -127,7 +127,7 @@ func TestAnEditedCopyDeletesAndRunsNothing(t *testing.T) {
 			if err := s.server.Delete("jobs", inShop(name)); err != nil {
 				t.Fatal(err)
 			}
-			s.jobHandler().del(inShop(name), "")
+			s.jobHandler().departs(inShop(name), "")
 			s.play(workqueue.LastRetry)
 			s.heard("when it is gone", "load reloaded")
 			if s.jobNamed("load").UID == uid || s.jobNamed("load").Spec.Template.Spec.Containers[0].Image == "evil:1.0" {
@@ -157,14 +157,14 @@ func TestARestoredOldCopyCreatesNoJob(t *testing.T) {
 	if err := s.server.Delete("jobs", inShop("load")); err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().del(inShop("load"), "")
+	s.jobHandler().departs(inShop("load"), "")
 	s.play(time.Minute)
 	s.writes = nil
 	back, err := s.server.Create(noted, "kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().put(back, true)
+	s.jobHandler().arrives(back)
 	s.play(time.Minute)
 	if len(s.writes) != 0 {
 		t.Errorf("written: %v", s.writes)

@@ -60,7 +60,7 @@ func (s *stage) freezeAll(text string) {
 	if text != "" {
 		cm.Annotations = map[string]string{annotations.Freeze: text}
 	}
-	s.configMaps().put(cm, true)
+	s.configMaps().arrives(cm)
 }
 
 // frozen checks how many reloads there were, and how many workloads wait for the end of a freeze.
@@ -120,9 +120,9 @@ func TestAFreezeOfAnotherNamespaceHoldsNothingHere(t *testing.T) {
 	s := withFreezes(t)
 	s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Annotations: map[string]string{annotations.Freeze: anHour}}}, true)
 	for _, namespace := range []string{"other", namespace} {
-		s.configMaps().put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		s.configMaps().arrives(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: metainfo.Name, ResourceVersion: "7", Annotations: map[string]string{annotations.Freeze: anHour},
-		}}, true)
+		}})
 	}
 	s.editAndPlay("2")
 	s.frozen("a change", 1, 0)
@@ -150,7 +150,7 @@ func TestTheFreezeOfADeletedConfigMapHasEnded(t *testing.T) {
 	s.freezeAll(anHour)
 	s.editAndPlay("2")
 	s.frozen("a change", 0, 1)
-	s.configMaps().del(types.NamespacedName{Namespace: "reroll", Name: metainfo.Name}, "9")
+	s.configMaps().departs(types.NamespacedName{Namespace: "reroll", Name: metainfo.Name}, "9")
 	s.play(5 * time.Second)
 	s.frozen("deleted", 1, 0)
 }

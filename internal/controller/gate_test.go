@@ -194,7 +194,7 @@ func (s *stage) restarted() *stage {
 		if err != nil {
 			s.Fatal(err)
 		}
-		put.to.put(obj, false)
+		put.to.isListed(obj)
 	}
 	return next
 }

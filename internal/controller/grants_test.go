@@ -69,10 +69,10 @@ func (s *stage) nextVersion() uint64 {
 func (s *stage) granted(is bool) {
 	s.Helper()
 	if is {
-		s.controller.grants("").put(s.newGrant("g", "shop"), true)
+		s.controller.grants("").arrives(s.newGrant("g", "shop"))
 		return
 	}
-	s.controller.grants("").del(types.NamespacedName{Namespace: "infra", Name: "g"}, strconv.FormatUint(s.nextVersion(), 10))
+	s.controller.grants("").departs(types.NamespacedName{Namespace: "infra", Name: "g"}, strconv.FormatUint(s.nextVersion(), 10))
 }
 
 // listedGrants completes a snapshot of ReferenceGrants.
@@ -80,7 +80,7 @@ func (s *stage) listedGrants(all ...*unstructured.Unstructured) {
 	h, named := s.controller.grants(""), map[types.NamespacedName]struct{}{}
 	h.firstSynced = func() {}
 	for _, o := range all {
-		h.put(o, false)
+		h.isListed(o)
 		named[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] = struct{}{}
 	}
 	h.SnapshotComplete(named, strconv.FormatUint(s.server.Version(), 10))
@@ -216,7 +216,7 @@ func TestTheBoundOfGrantsIsLoggedOnce(t *testing.T) {
 	s.controller.log = slog.New(slog.NewTextHandler(&log, nil))
 	h := s.controller.grants("")
 	for i := range grant.Most + 5 {
-		h.put(s.newGrant(fmt.Sprintf("g-%d", i), "bank"), true)
+		h.arrives(s.newGrant(fmt.Sprintf("g-%d", i), "bank"))
 	}
 	if n := strings.Count(log.String(), "too many ReferenceGrants"); n != 1 || !strings.Contains(log.String(), "namespace=infra") {
 		t.Errorf("logged %d times: %s", n, &log)

@@ -193,13 +193,13 @@ func (s *waveStage) again() *waveStage {
 	if err != nil {
 		s.Fatal(err)
 	}
-	next.configMaps().put(src, false)
+	next.configMaps().isListed(src)
 	for _, name := range s.names {
 		obj, err := s.server.Get("deployments", inShop(name))
 		if err != nil {
 			s.Fatal(err)
 		}
-		next.deployments().put(obj, false)
+		next.deployments().isListed(obj)
 	}
 	return next
 }
@@ -260,7 +260,7 @@ func TestWhatAUserRollsLaterIsNoFailureOfTheReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 	s.halted("another image", false)
 	s.roll("w1", false)
 	s.play(11 * time.Minute)

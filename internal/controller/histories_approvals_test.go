@@ -141,6 +141,9 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 	}
 	differs, brought := false, map[source.LocalKey]digest.Digest{}
 	for src, sum := range after.Entries {
+		if _, exists := h.look().known[simapi.Source{Resource: src.Kind.Resource(), Name: src.Name}]; !exists {
+			continue // no Pod gets it
+		}
 		old, known := before.Entries[src]
 		if old != sum || h.oracle.changedSince(key.Name, src) {
 			differs, brought[src] = differs || known && old != sum, sum

@@ -66,7 +66,7 @@ func (h *consentHistory) user(watched bool) {
 	h.wait()
 	if !h.exists {
 		if h.server.Delete("configmaps", foreignCA) == nil && watched {
-			h.configMaps().del(foreignCA, fmt.Sprint(h.server.Version()))
+			h.configMaps().departs(foreignCA, fmt.Sprint(h.server.Version()))
 		}
 		return
 	}
@@ -98,10 +98,10 @@ func (h *consentHistory) restart() {
 	}
 	named := map[types.NamespacedName]struct{}{inShop("web"): {}}
 	if obj, err := h.server.Get("configmaps", foreignCA); err == nil {
-		h.configMaps().put(obj, false)
+		h.configMaps().isListed(obj)
 		named[foreignCA] = struct{}{}
 	}
-	h.configMaps().keep(named)
+	h.configMaps().hasOnly(named)
 }
 
 // rest lets the controller decide, and judges what it did.

@@ -148,9 +148,11 @@ func (h *keyHistory) rest() {
 	if !h.up {
 		h.start()
 	}
-	for range 12 {
+	for left := 12; left > 0; left-- {
 		h.deliver(true)
-		h.elapse(10 * time.Second)
+		if h.elapse(10 * time.Second); h.controller.queue.Depth() > 0 {
+			left = max(left, 3) // a write that has met many conflicts is tried again minutes later
+		}
 	}
 	for name := range h.use {
 		if key := h.lacks(name); key != "" {

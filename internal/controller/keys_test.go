@@ -65,7 +65,7 @@ func (s *stage) setKeys(pairs ...string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 }
 
 // away edits the workload and the ConfigMap while no controller runs.
@@ -288,7 +288,7 @@ func (s *stage) label(value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 }
 
 // What the selector finds is read as a whole, by a program that no template shows.

@@ -39,8 +39,8 @@ func TestAConflictOfAJSONPatchIsRetriedBeforeItFails(t *testing.T) {
 			}}}},
 		},
 	}}
-	s.controller.workloads(s.controller.kinds["Rollout"], "").put(rollout, false)
-	s.configMaps().put(src, true)
+	s.workloadsOf("Rollout").isListed(rollout)
+	s.configMaps().arrives(src)
 	s.edit("web", "2")
 	s.refuses = apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", schema.GroupResource{Resource: "rollouts"}, "web", "testing value failed", 0, false)
 	s.play(3 * time.Second)

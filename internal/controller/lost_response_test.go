@@ -65,7 +65,7 @@ func TestAReloadWithALostResponseIsReportedAfterTheNextConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(landed, true)
+	s.deployments().arrives(landed)
 	s.play(time.Minute)
 	if len(told) != 2 || told[0] != 1 || told[1] != 2 || s.controller.withoutAnswer() != 0 {
 		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, s.controller.withoutAnswer())

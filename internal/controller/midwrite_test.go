@@ -76,7 +76,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 				api, clock, slog.New(slog.DiscardHandler), noReport{}, noReport{})
 			c.installation.Installed = now
 			kind := c.kinds["Deployment"]
-			put := func(obj runtime.Object) { c.workloads(kind, "").put(obj, true) }
+			put := func(obj runtime.Object) { c.workloads(kind, "").arrives(obj) }
 			// looks takes what is due in so much time, and returns how often was looked.
 			looks := func(within time.Duration) (n int) {
 				for end := clock.Now().Add(within); clock.Now().Before(end); clock.Step(100 * time.Millisecond) {
@@ -97,7 +97,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Data: map[string]string{"colour": "green"},
 			})
 			first := create(webDeployment())
-			c.sources(kubeapi.SourceKinds()[0], "").put(source, true)
+			c.sources(kubeapi.SourceKinds()[0], "").arrives(source)
 			put(first)
 
 			var second simapi.Object
@@ -120,7 +120,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			}
 
 			// The watch brings what has happened, a while later.
-			c.workloads(kind, "").del(inShop("web"), "")
+			c.workloads(kind, "").departs(inShop("web"), "")
 			if tc.again {
 				put(second)
 			}

@@ -22,9 +22,9 @@ func (s *stage) remove(name string, live bool) {
 		s.Fatal(err)
 	}
 	if live {
-		s.configMaps().del(inShop(name), "")
+		s.configMaps().departs(inShop(name), "")
 	} else {
-		s.configMaps().keep(map[types.NamespacedName]struct{}{})
+		s.configMaps().hasOnly(map[types.NamespacedName]struct{}{})
 	}
 }
 
@@ -34,7 +34,7 @@ func (s *stage) create(name, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(made, true)
+	s.configMaps().arrives(made)
 }
 
 // deploy creates a Deployment without its ConfigMap.
@@ -92,7 +92,7 @@ func TestADeletedSourceIsReportedOncePerDeletion(t *testing.T) {
 	s.remove("web", true)
 	s.play(3 * time.Second)
 	s.lacks("it was deleted", 1)
-	s.deployments().del(inShop("web"), "")
+	s.deployments().departs(inShop("web"), "")
 	s.lacks("the workload was deleted, too", 0)
 	s.play(untilReported)
 	s.heard("the workload was deleted, too")
@@ -136,7 +136,7 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 			func(s *stage) {
 				s.add("web", false, "")
 				s.play(3 * time.Second)
-				s.configMaps().put(elsewhere("key-0"), true)
+				s.configMaps().arrives(elsewhere("key-0"))
 				s.adoptedElsewhere("key-0")
 				s.remove("web", true)
 			}, nil, 0,
@@ -180,7 +180,7 @@ func TestASelectorThatSelectsNothingIsReportedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps().put(made, true)
+	s.configMaps().arrives(made)
 	selects := func(selector string) {
 		s.change(func(d *appsv1.Deployment) { d.Annotations = map[string]string{annotations.Sources: selector} })
 		s.play(untilReported)

@@ -134,7 +134,7 @@ func TestAMistakeOnASourceIsReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps().put(made, true)
+	s.configMaps().arrives(made)
 	s.heard("another object with the same mistake", "web AnnotationIgnored: "+match)
 }
 

@@ -121,7 +121,7 @@ func TestALostResponseLosesNoNotification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(landed, true)
+	s.deployments().arrives(landed)
 	s.play(time.Hour)
 	s.heard("the watch shows the note", outOfDateText)
 	s.outOfDate("the watch shows the note", 0, 1)
@@ -215,7 +215,7 @@ func TestALaterWaveDoesNotWaitForAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(made, true)
+	s.deployments().arrives(made)
 	s.play(5 * time.Second)
 	s.editAndPlay("2")
 	s.outOfDate("a change", 1, 1)

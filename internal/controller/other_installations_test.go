@@ -41,19 +41,19 @@ func TestAnotherInstallation(t *testing.T) {
 		happens func(*stage)
 		waits   bool
 	}{
-		"watches the same namespace": {func(s *stage) { s.configMaps().put(elsewhere("key-0"), true) }, true},
+		"watches the same namespace": {func(s *stage) { s.configMaps().arrives(elsewhere("key-0")) }, true},
 		"was uninstalled with its ConfigMap": {func(s *stage) {
-			s.configMaps().put(elsewhere("key-0"), true)
-			s.configMaps().del(types.NamespacedName{Namespace: "platform", Name: metainfo.Name}, "9999")
+			s.configMaps().arrives(elsewhere("key-0"))
+			s.configMaps().departs(types.NamespacedName{Namespace: "platform", Name: metainfo.Name}, "9999")
 		}, false},
 		"was uninstalled while the watch was broken": {func(s *stage) {
-			s.configMaps().put(elsewhere("key-0"), true)
-			s.configMaps().keep(map[types.NamespacedName]struct{}{inShop("web"): {}})
+			s.configMaps().arrives(elsewhere("key-0"))
+			s.configMaps().hasOnly(map[types.NamespacedName]struct{}{inShop("web"): {}})
 		}, false},
 		"is not known":                                  {func(*stage) {}, false},
-		"has a ConfigMap without its key":               {func(s *stage) { s.configMaps().put(elsewhere(""), true) }, false},
-		"is what somebody calls this one":               {func(s *stage) { s.configMaps().put(elsewhere(s.controller.Instance()), true) }, false},
-		"is this one as it was before its key was lost": {func(s *stage) { s.opts().Namespace = "platform"; s.configMaps().put(elsewhere("key-0"), true) }, false},
+		"has a ConfigMap without its key":               {func(s *stage) { s.configMaps().arrives(elsewhere("")) }, false},
+		"is what somebody calls this one":               {func(s *stage) { s.configMaps().arrives(elsewhere(s.controller.Instance())) }, false},
+		"is this one as it was before its key was lost": {func(s *stage) { s.opts().Namespace = "platform"; s.configMaps().arrives(elsewhere("key-0")) }, false},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
@@ -91,7 +91,7 @@ func TestTheOtherInstallationReloads(t *testing.T) {
 	s := newStage(t)
 	s.add("web", true, "")
 	s.play(time.Minute)
-	s.configMaps().put(elsewhere("key-0"), true)
+	s.configMaps().arrives(elsewhere("key-0"))
 	s.adoptedElsewhere("key-0")
 	s.play(time.Minute)
 	patched := s.patched

@@ -56,8 +56,8 @@ func TestPodsKeptByAnotherClientsRolloutAreReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.configMaps().put(source, false)
-	again.deployments().put(again.stands(), false)
+	again.configMaps().isListed(source)
+	again.deployments().isListed(again.stands())
 	again.controller.trackAll()
 	again.play(time.Hour)
 	again.want(0)

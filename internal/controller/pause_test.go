@@ -95,7 +95,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.deployments().put(obj, false)
+	r.deployments().isListed(obj)
 	r.play(9 * time.Minute)
 	r.wantPause(true)
 	r.play(2 * time.Minute)
@@ -144,7 +144,7 @@ func TestADeploymentDeletedAsItsPauseEndsIsNoFailure(t *testing.T) {
 	r.refuses = apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
 	wrote := r.patched
 	r.play(10*time.Minute + 2*time.Second) // the watch lags behind
-	r.deployments().del(inShop("web"), "")
+	r.deployments().departs(inShop("web"), "")
 	r.play(time.Hour)
 	if r.failed != 0 || r.patched == wrote {
 		t.Errorf("%d failures and %d patches, want no failure of a patch", r.failed, r.patched-wrote)

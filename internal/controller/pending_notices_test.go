@@ -53,15 +53,15 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
-			s.deployments().del(inShop("web"), "")
-			s.configMaps().del(inShop("web"), "")
+			s.deployments().departs(inShop("web"), "")
+			s.configMaps().departs(inShop("web"), "")
 		}, nil},
 		"they went while the watch was broken": {func(s *stage) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
-			s.deployments().keep(map[types.NamespacedName]struct{}{})
-			s.configMaps().keep(map[types.NamespacedName]struct{}{})
+			s.deployments().hasOnly(map[types.NamespacedName]struct{}{})
+			s.configMaps().hasOnly(map[types.NamespacedName]struct{}{})
 		}, nil},
 		"another instance acts, and has told it": {func(s *stage) {
 			s.add("web", true, "")

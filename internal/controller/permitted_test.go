@@ -19,9 +19,9 @@ func (s *jobStage) begin(all bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(source, false)
+	s.configMaps().isListed(source)
 	for _, o := range s.server.List("jobs") {
-		s.jobHandler().put(o, false)
+		s.jobHandler().isListed(o)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestEachReconciliationIsCounted(t *testing.T) {
 	s.play(500 * time.Millisecond)
 	says("somebody was first", `Deployment requeued scanned=true matched=true skipped="" 20ms`)
 
-	s.deployments().del(inShop("web"), "")
+	s.deployments().departs(inShop("web"), "")
 	s.play(time.Minute)
 	says("gone while it waited", `Deployment success scanned=false matched=false skipped="gone" 0s`)
 }

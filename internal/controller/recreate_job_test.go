@@ -57,7 +57,7 @@ func TestASnapshotOfARecreatedJobFromBeforeItRanIsStale(t *testing.T) {
 	}
 	s.leadsWhile(nil)
 	s.play(time.Minute)
-	s.jobHandler().put(before, false)
+	s.jobHandler().isListed(before)
 	if w, known := s.known().Workload(jobKey(namespace, "load")); len(s.writes) != 7 || !known || !s.controller.isStale(&w) {
 		t.Errorf("known %t, and current, after %s", known, s.written())
 	}
@@ -78,7 +78,7 @@ func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().put(kept, true)
+	s.jobHandler().arrives(kept)
 	s.leadsWhile(nil)
 	s.play(time.Minute)
 	if len(s.failures) < 3 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "an earlier Job of that name is being deleted, and waits for its finalizers: example.com/billing") {
@@ -87,7 +87,7 @@ func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 	if err := s.server.Delete("jobs", inShop(kept.GetName())); err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().del(inShop(kept.GetName()), "")
+	s.jobHandler().departs(inShop(kept.GetName()), "")
 	s.play(5 * time.Minute)
 	s.heard("when it has gone", "load reloaded")
 }
@@ -106,8 +106,8 @@ func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().put(late, true)
-	s.jobHandler().keep(map[types.NamespacedName]struct{}{inShop("late"): {}})
+	s.jobHandler().arrives(late)
+	s.jobHandler().hasOnly(map[types.NamespacedName]struct{}{inShop("late"): {}})
 	s.edit("load", "2")
 	s.play(time.Minute)
 	s.heard("once more")
@@ -128,7 +128,7 @@ func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().put(begun, true)
+	s.jobHandler().arrives(begun)
 	s.play(time.Minute)
 	if len(s.writes) == 0 {
 		t.Error("it is not decided on when its user has let it run")
@@ -159,7 +159,7 @@ func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.jobHandler().put(o, true)
+		s.jobHandler().arrives(o)
 		s.play(time.Minute)
 	}
 	again("{")
@@ -180,7 +180,7 @@ func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 	if _, ok := s.known().Workload(jobKey(namespace, "copy")); ok {
 		t.Error("it is a workload still")
 	}
-	s.jobHandler().keep(nil)
+	s.jobHandler().hasOnly(nil)
 	if len(s.controller.jobs.stuck) != 0 {
 		t.Errorf("%d are kept", len(s.controller.jobs.stuck))
 	}

@@ -23,9 +23,9 @@ func (r *road) next(changes ...func(*Options)) *road {
 	for _, resource := range []string{"configmaps", "deployments"} {
 		for _, obj := range r.server.List(resource) {
 			if resource == "configmaps" {
-				n.configMaps().put(obj, false)
+				n.configMaps().isListed(obj)
 			} else {
-				n.deployments().put(obj, false)
+				n.deployments().isListed(obj)
 			}
 		}
 	}

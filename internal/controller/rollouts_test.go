@@ -250,7 +250,7 @@ func TestADeletedWorkloadLeavesNoRetries(t *testing.T) {
 	if r.controller.rollouts.TriesOf(named("web")) == 0 {
 		t.Fatal("listing the Pods did not fail")
 	}
-	r.deployments().del(inShop("web"), "")
+	r.deployments().departs(inShop("web"), "")
 	r.play(workqueue.LastRetry)
 	if tries := r.controller.rollouts.TriesOf(named("web")); tries != 0 {
 		t.Errorf("a new workload of the name begins with %d tries", tries)
@@ -259,7 +259,7 @@ func TestADeletedWorkloadLeavesNoRetries(t *testing.T) {
 
 func TestWhatEndsBeforeItsEnd(t *testing.T) {
 	for about, end := range map[string]func(*road){
-		"the workload is deleted": func(r *road) { r.deployments().del(inShop("web"), "") },
+		"the workload is deleted": func(r *road) { r.deployments().departs(inShop("web"), "") },
 		"its mark is taken away": func(r *road) {
 			r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil })
 		},

@@ -38,7 +38,7 @@ func (s *jobStage) schedule(name string, labels map[string]string, inStatus bool
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.controller.workloads(s.controller.kinds["CronJob"], "").put(told, true)
+	s.workloadsOf("CronJob").arrives(told)
 }
 
 func TestARunOfTheScheduleCountsFromWhenItBegan(t *testing.T) {

@@ -38,14 +38,14 @@ func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
 	s.known().PutWorkload(web, true)
 	reports := s.controller.classReports("")
 	report := func(resourceVersion, objectVersion string) {
-		reports.put(readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '"+resourceVersion+"'}, status: {podName: web-1, secretProviderClassName: vault, objects: [{id: a, version: "+objectVersion+"}]}}"), true)
+		reports.arrives(readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClassPodStatus, metadata: {namespace: shop, name: web-1-vault, resourceVersion: '"+resourceVersion+"'}, status: {podName: web-1, secretProviderClassName: vault, objects: [{id: a, version: "+objectVersion+"}]}}"))
 	}
 	report("7", "v1")
 	classes := s.controller.definitions("")
 	ignored := func(resourceVersion string) *unstructured.Unstructured {
 		return readYAML(t, "{apiVersion: secrets-store.csi.x-k8s.io/v1, kind: SecretProviderClass, metadata: {namespace: shop, name: vault, resourceVersion: '"+resourceVersion+"', annotations: {"+annotations.DefaultNames().Ignore+": 'true'}}}")
 	}
-	classes.put(ignored("8"), true)
+	classes.arrives(ignored("8"))
 	if f, _ := s.known().Facts(web.Key); len(f.Concerns) != 0 {
 		t.Fatalf("ignored, and it concerns the workload: %+v", f.Concerns)
 	}
@@ -56,12 +56,12 @@ func TestADeletedClassConcernsWorkloadsFromThatVersionOn(t *testing.T) {
 			t.Errorf("deleted in version 9, with data from version %d: %+v", content, f.Concerns)
 		}
 	}
-	classes.del(inShop("vault"), "9")
+	classes.departs(inShop("vault"), "9")
 	check(7)
-	classes.put(ignored("10"), true)
+	classes.arrives(ignored("10"))
 	report("12", "v2")
-	classes.put(ignored("13"), true)
-	classes.del(inShop("vault"), "9")
+	classes.arrives(ignored("13"))
+	classes.departs(inShop("vault"), "9")
 	check(12)
 }
 
@@ -105,7 +105,7 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 			for _, live := range []bool{false, true} {
 				reports.put(right, live)
 				reports.put(o, live)
-				reports.keep(map[types.NamespacedName]struct{}{inShop("web-1-vault"): {}})
+				reports.hasOnly(map[types.NamespacedName]struct{}{inShop("web-1-vault"): {}})
 				want := 0
 				if tc.class != "" {
 					want = 1
@@ -114,11 +114,11 @@ func TestStatusesWithUnexpectedFields(t *testing.T) {
 					t.Errorf("live: %t: %d reports are known, want %d", live, len(s.controller.classes.reports), want)
 				}
 			}
-			reports.put(right, true)
+			reports.arrives(right)
 			if len(s.controller.classes.reports) != 1 {
 				t.Error("the one that is right again is not known")
 			}
-			reports.del(inShop("web-1-vault"), "")
+			reports.departs(inShop("web-1-vault"), "")
 			if len(s.controller.classes.reports) != 0 {
 				t.Errorf("%d are known of one that is gone", len(s.controller.classes.reports))
 			}

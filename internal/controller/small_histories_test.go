@@ -158,10 +158,10 @@ func (h *smallHistory) begin(api API, opts Options) {
 	h.installation().Installed = time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
 	h.lead()
 	for _, obj := range h.server.List("configmaps") {
-		h.configMaps().put(obj, false)
+		h.configMaps().isListed(obj)
 	}
 	for _, obj := range h.server.List("deployments") {
-		h.deployments().put(obj, false)
+		h.deployments().isListed(obj)
 	}
 }
 
@@ -178,9 +178,9 @@ func (h *smallHistory) deliver(all bool) {
 		h.say("%s arrives: %d", e.Object.GetName(), e.Version)
 		switch to := e.Object.(type) {
 		case *corev1.ConfigMap:
-			h.configMaps().put(to, true)
+			h.configMaps().arrives(to)
 		case *appsv1.Deployment:
-			h.deployments().put(to, true)
+			h.deployments().arrives(to)
 		default:
 			h.arrives(e)
 		}

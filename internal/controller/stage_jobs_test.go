@@ -100,7 +100,7 @@ func (s *jobStage) Create(ctx context.Context, kind kinds.Kind, namespace string
 	if err != nil {
 		return nil, err
 	}
-	s.jobHandler().put(made, true)
+	s.jobHandler().arrives(made)
 	return made, nil
 }
 
@@ -123,7 +123,7 @@ func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key workload.Key, _ m
 	if err := s.server.Delete("jobs", inShop(key.Name)); err != nil {
 		return err
 	}
-	s.jobHandler().del(inShop(key.Name), "")
+	s.jobHandler().departs(inShop(key.Name), "")
 	return nil
 }
 
@@ -132,13 +132,13 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key,
 	s.wrote("patch " + key.Name)
 	obj, err := s.stage.Patch(ctx, kind, key, patch)
 	if err == nil && kind.Name == "Job" {
-		s.jobHandler().put(obj, true)
+		s.jobHandler().arrives(obj)
 	}
 	return obj, err
 }
 
 func (s *jobStage) jobHandler() *handler {
-	return s.controller.jobHandler(s.controller.workloads(s.controller.kinds["Job"], ""), "")
+	return s.controller.jobHandler(s.workloadsOf("Job"), "")
 }
 
 func newJobStage(t *testing.T) *jobStage {
@@ -156,7 +156,7 @@ func newJobStage(t *testing.T) *jobStage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps().put(source, false)
+	s.configMaps().isListed(source)
 	return s
 }
 
@@ -171,7 +171,7 @@ func (s *jobStage) run(name string, change func(*batchv1.Job)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.jobHandler().put(made, false)
+	s.jobHandler().isListed(made)
 	s.play(3 * time.Second)
 }
 
@@ -186,7 +186,7 @@ func (s *jobStage) cronJob(name string, change func(*batchv1.CronJob)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.controller.workloads(s.controller.kinds["CronJob"], "").put(made, false)
+	s.workloadsOf("CronJob").isListed(made)
 	s.play(3 * time.Second)
 }
 

@@ -230,7 +230,7 @@ func (s *stage) add(name string, live bool, mark string) {
 func (s *stage) configMaps() *handler { return s.controller.sources(kubeapi.SourceKinds()[0], "") }
 
 func (s *stage) deployments() *handler {
-	return s.controller.workloads(s.controller.kinds["Deployment"], "")
+	return s.workloadsOf("Deployment")
 }
 
 func (s *stage) edit(name, value string) {
@@ -241,7 +241,7 @@ func (s *stage) edit(name, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 }
 
 func (s *stage) change(edit func(*appsv1.Deployment)) {
@@ -250,5 +250,5 @@ func (s *stage) change(edit func(*appsv1.Deployment)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 }

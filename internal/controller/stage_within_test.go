@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workqueue"
@@ -29,3 +32,19 @@ func (s *stage) known() *state.State { return s.controller.state }
 
 // messages is the queue of workloads about which the receiver has yet to be notified.
 func (s *stage) messages() *workqueue.Queue { return s.controller.notifications }
+
+// workloadsOf is what receives the objects of a kind of workloads.
+func (s *stage) workloadsOf(kind string) *handler {
+	return s.controller.workloads(s.controller.kinds[kind], "")
+}
+
+// What the watch of a kind shows: an event of an object, one in a snapshot, one that is deleted, and which
+// there are at the end of a snapshot.
+
+func (h *handler) arrives(obj runtime.Object) { h.put(obj, true) }
+
+func (h *handler) isListed(obj runtime.Object) { h.put(obj, false) }
+
+func (h *handler) departs(name types.NamespacedName, version string) { h.del(name, version) }
+
+func (h *handler) hasOnly(named map[types.NamespacedName]struct{}) { h.keep(named) }

@@ -13,12 +13,12 @@ func TestASnapshotFromBeforeAReloadEndsNothing(t *testing.T) {
 	r.oldPods = true
 	after := r.stands()
 	asked, patched := r.asked, r.patched
-	r.deployments().put(r.before, false)
+	r.deployments().isListed(r.before)
 	r.play(watchTakes - 2*time.Second)
 	if r.controller.RolloutsInProgress() != 1 || r.asked != asked || r.patched != patched {
 		t.Errorf("%d are followed, pods were asked for %d times, and %d writes were tried", r.controller.RolloutsInProgress(), r.asked-asked, r.patched-patched)
 	}
-	r.deployments().put(after, true)
+	r.deployments().arrives(after)
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Minute)
@@ -31,7 +31,7 @@ func TestAStorageThatWasSetBackBehindAReloadIsBelieved(t *testing.T) {
 	r := newRoad(t)
 	r.oldPods = true
 	patched := r.patched
-	r.deployments().put(r.before, false)
+	r.deployments().isListed(r.before)
 	r.play(watchTakes + 2*time.Second)
 	if r.controller.RolloutsInProgress() != 0 || r.patched == patched || r.controller.stale() != 0 {
 		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.controller.RolloutsInProgress(), r.patched-patched, r.controller.stale())
@@ -45,10 +45,10 @@ func TestASnapshotFromBeforeTheEndOfAPauseIsNoOtherPause(t *testing.T) {
 	after := r.stands()
 	told := []string{"resumed at 12:11:01, spoilt false"}
 	r.wantPause(false, told...)
-	r.deployments().put(before, false)
+	r.deployments().isListed(before)
 	r.play(watchTakes / 2)
 	r.wantPause(false, told...)
-	r.deployments().put(after, true)
+	r.deployments().arrives(after)
 	r.play(time.Minute)
 	r.wantPause(false, told...)
 	if r.controller.stale() != 0 {

@@ -31,7 +31,7 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.deployments().put(made, true)
+		s.deployments().arrives(made)
 	}
 	for i := range 100 {
 		name := fmt.Sprintf("app-%d", i)
@@ -42,11 +42,11 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.controller.Depth(), s.controller.pauses.Depth())
 		}
 		if i%4 < 2 {
-			s.deployments().del(inShop(name), "")
+			s.deployments().departs(inShop(name), "")
 		} else { // it went while the watch was broken
-			s.deployments().keep(map[types.NamespacedName]struct{}{})
+			s.deployments().hasOnly(map[types.NamespacedName]struct{}{})
 		}
-		s.configMaps().del(inShop(name), "")
+		s.configMaps().departs(inShop(name), "")
 	}
 	left := s.controller.Depth() + s.controller.pauses.Depth() + len(s.controller.records)
 	for i := range 100 {
@@ -60,15 +60,15 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 // The Jobs of a CronJob are deleted after it, and their events are about no known workload.
 func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 	for about, goes := range map[string]func(jobs *handler, job simapi.Object){
-		"its Job is collected": func(jobs *handler, job simapi.Object) { jobs.del(inShop(job.GetName()), "") },
-		"that was not seen":    func(jobs *handler, _ simapi.Object) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"its Job is collected": func(jobs *handler, job simapi.Object) { jobs.departs(inShop(job.GetName()), "") },
+		"that was not seen":    func(jobs *handler, _ simapi.Object) { jobs.hasOnly(map[types.NamespacedName]struct{}{}) },
 		"it waits for a finalizer": func(jobs *handler, job simapi.Object) {
 			now := metav1.NewTime(time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC))
 			ended := job.(*batchv1.Job).DeepCopy()
 			ended.DeletionTimestamp, ended.ResourceVersion = &now, "1000"
 			ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-			jobs.put(ended, true)
-			jobs.del(inShop(job.GetName()), "")
+			jobs.arrives(ended)
+			jobs.departs(inShop(job.GetName()), "")
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.controller.workloads(s.controller.kinds["CronJob"], "").del(inShop("report"), "")
+			s.workloadsOf("CronJob").departs(inShop("report"), "")
 			goes(s.jobHandler(), job)
 			if s.controller.Depth() != 0 || len(s.controller.jobs.runs) != 0 {
 				t.Errorf("%d wait, %d are kept", s.controller.Depth(), len(s.controller.jobs.runs))
@@ -100,17 +100,17 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	}
 	for about, end := range map[string]func(jobs *handler){
 		"the copy last": func(jobs *handler) {
-			jobs.del(inShop("load"), "")
-			jobs.del(inShop("load-0123456789"), "")
+			jobs.departs(inShop("load"), "")
+			jobs.departs(inShop("load-0123456789"), "")
 		},
 		"the Job last": func(jobs *handler) {
-			jobs.del(inShop("load-0123456789"), "")
-			jobs.del(inShop("load"), "")
+			jobs.departs(inShop("load-0123456789"), "")
+			jobs.departs(inShop("load"), "")
 		},
-		"while the watch was broken": func(jobs *handler) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"while the watch was broken": func(jobs *handler) { jobs.hasOnly(map[types.NamespacedName]struct{}{}) },
 		"one while it was broken": func(jobs *handler) {
-			jobs.keep(map[types.NamespacedName]struct{}{inShop("load-0123456789"): {}})
-			jobs.del(inShop("load-0123456789"), "")
+			jobs.hasOnly(map[types.NamespacedName]struct{}{inShop("load-0123456789"): {}})
+			jobs.departs(inShop("load-0123456789"), "")
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -118,18 +118,18 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 			jobs := s.controller.jobHandler(s.controller.workloads(s.controller.kinds[kinds.Jobs().Name], ""), "")
 			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
-			jobs.put(job("load", nil), true)
-			jobs.put(job("load-0123456789", copied), true)
-			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
+			jobs.arrives(job("load", nil))
+			jobs.arrives(job("load-0123456789", copied))
+			jobs.arrives(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}))
 			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
 				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.controller.jobs.recreated), s.controller.Depth())
 			}
 			// As long as one of the two exists, the next leader needs it.
-			jobs.del(inShop("load"), "")
+			jobs.departs(inShop("load"), "")
 			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
 				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.controller.jobs.recreated), s.controller.Depth())
 			}
-			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
+			jobs.arrives(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}))
 			end(jobs)
 			if len(s.controller.jobs.recreated)+len(s.controller.jobs.runs)+s.controller.Depth() != 0 {
 				t.Errorf("%d are kept, %d runs, %d wait", len(s.controller.jobs.recreated), len(s.controller.jobs.runs), s.controller.Depth())

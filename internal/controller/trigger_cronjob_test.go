@@ -187,7 +187,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.jobHandler().put(held, true)
+			s.jobHandler().arrives(held)
 			s.refuses, s.failures = nil, nil
 			s.play(workqueue.LastRetry)
 			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "Job "+name) {
@@ -197,7 +197,7 @@ func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 			if err := s.server.Delete("jobs", inShop(name)); err != nil {
 				t.Fatal(err)
 			}
-			s.jobHandler().del(inShop(name), "")
+			s.jobHandler().departs(inShop(name), "")
 			s.play(5 * time.Minute)
 			run, err := s.server.Get("jobs", inShop(name))
 			if err != nil || *run.(*batchv1.Job).Spec.Suspend {
@@ -248,7 +248,7 @@ func TestAJobThatAWebhookChangedIsReported(t *testing.T) {
 			if err := s.server.Delete("jobs", inShop(names[0])); err != nil {
 				t.Fatal(err)
 			}
-			s.jobHandler().del(inShop(names[0]), "")
+			s.jobHandler().departs(inShop(names[0]), "")
 			s.strips = nil
 			s.play(workqueue.LastRetry)
 			s.heard("when the rule is gone", "report reloaded")
@@ -271,17 +271,17 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	if err := s.server.Delete("jobs", inShop(late.Name)); err != nil {
 		t.Fatal(err)
 	}
-	s.jobHandler().del(inShop(late.Name), "")
+	s.jobHandler().departs(inShop(late.Name), "")
 	landed, err := s.server.Create(late, workload.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s.jobHandler().put(landed, true)
+		s.jobHandler().arrives(landed)
 		s.play(time.Minute)
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
-	s.jobHandler().del(inShop(late.Name), "")
+	s.jobHandler().departs(inShop(late.Name), "")
 	if len(s.controller.records) != 0 {
 		t.Errorf("%d are kept", len(s.controller.records))
 	}
@@ -305,7 +305,7 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.controller.workloads(s.controller.kinds["CronJob"], "").put(o, true)
+		s.workloadsOf("CronJob").arrives(o)
 		s.play(time.Minute)
 	}
 	for range 2 {

@@ -47,7 +47,7 @@ func newBundleStage(t *testing.T) *bundleStage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(made, false)
+	s.deployments().isListed(made)
 	return s
 }
 
@@ -69,7 +69,7 @@ func (s *bundleStage) company(text string) *unstructured.Unstructured {
 func (s *bundleStage) snapshot(all ...*unstructured.Unstructured) {
 	named := map[types.NamespacedName]struct{}{}
 	for _, o := range all {
-		s.bundles.put(o, false)
+		s.bundles.isListed(o)
 		named[types.NamespacedName{Name: o.GetName()}] = struct{}{}
 	}
 	s.bundles.SnapshotComplete(named, strconv.Itoa(s.version))
@@ -101,11 +101,11 @@ func TestABundleThatChangesRollsItsWorkload(t *testing.T) {
 	s := newBundleStage(t)
 	s.adopt()
 	s.server.Advance(time.Minute)
-	s.bundles.put(s.company("b"), true)
+	s.bundles.arrives(s.company("b"))
 	s.rolls("another certificate", 1)
-	s.bundles.put(s.company("b"), true)
+	s.bundles.arrives(s.company("b"))
 	s.rolls("the same one", 1)
-	s.bundles.del(types.NamespacedName{Name: "company"}, "5000")
+	s.bundles.departs(types.NamespacedName{Name: "company"}, "5000")
 	s.rolls("deleted, which counts here", 2)
 }
 
@@ -150,7 +150,7 @@ func startedUnserved(t *testing.T) *bundleStage {
 	}
 	next := newBundleStage(t)
 	next.server, *next.installation(), next.oldPods = s.server, *s.installation(), true
-	next.deployments().put(web, false)
+	next.deployments().isListed(web)
 	next.answered(apierrors.NewNotFound(kubeapi.TrustBundleVersions()[0].GroupResource(), ""))
 	next.controller.enqueue(named("web"), false)
 	next.rolls("started", 0)
@@ -187,7 +187,7 @@ func signed(t *testing.T) *bundleStage {
 func (s *bundleStage) relist() {
 	named := map[types.NamespacedName]struct{}{}
 	for _, obj := range s.server.List(simapi.BundleResource) {
-		s.bundles.put(obj, false)
+		s.bundles.isListed(obj)
 		named[types.NamespacedName{Name: obj.GetName()}] = struct{}{}
 	}
 	s.bundles.SnapshotComplete(named, strconv.FormatUint(s.server.Version(), 10))
@@ -201,7 +201,7 @@ func (s *bundleStage) editBundle(name string, live bool, edit func(simapi.Object
 		s.Fatal(err)
 	}
 	if live {
-		s.bundles.put(changed, true)
+		s.bundles.arrives(changed)
 	}
 }
 

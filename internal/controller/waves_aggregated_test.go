@@ -26,7 +26,7 @@ func TestAWorkloadWithHundredsOfSourcesWaitsForItsTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.configMaps().put(src, true)
+		s.configMaps().arrives(src)
 	}
 	s.play(5 * time.Minute)
 	if w, _ := s.known().Workload(named("w1")); !strings.Contains(w.LedgerText, `"all":{"cm":`) {

@@ -31,7 +31,7 @@ func TestABadWindowOfOneSourceHoldsUpNobodyOfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 	s.play(5 * time.Second)
 	s.want("the window is corrected", "w0 w1")
 }

@@ -29,7 +29,7 @@ func (s *waveStage) edited(name string, edit func(*appsv1.Deployment)) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 }
 
 // A canary whose reload an admission policy rejects must not block the higher waves in silence.

@@ -20,7 +20,7 @@ func (s *waveStage) alsoUses(name string, ofOwn map[string]string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(src, true)
+	s.configMaps().arrives(src)
 	s.edited(name, func(d *appsv1.Deployment) {
 		d.Generation++
 		app := &d.Spec.Template.Spec.Containers[0]

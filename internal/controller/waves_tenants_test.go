@@ -35,12 +35,12 @@ func TestATenantHoldsUpNoWorkloadOfAnotherThatUsesTheSameBundle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.deployments().put(made, true)
+			s.deployments().arrives(made)
 			s.rolls("created", 0)
 			s.server.Advance(5 * time.Second)
 			next := s.company("b")
 			next.SetAnnotations(map[string]string{annotations.MaxRolling: "1"})
-			s.bundles.put(next, true)
+			s.bundles.arrives(next)
 			s.rolls("another certificate", 1)
 		})
 	}

@@ -50,7 +50,7 @@ func inWaves(t *testing.T, own map[string]string, waves ...string) *waveStage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps().put(src, true)
+	s.configMaps().arrives(src)
 	for i, wave := range waves {
 		s.create(fmt.Sprintf("w%d", i), wave)
 	}
@@ -68,7 +68,7 @@ func (s *waveStage) create(name, wave string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(made, true)
+	s.deployments().arrives(made)
 	s.names = append(s.names, name)
 	s.roll(name, true)
 }
@@ -96,7 +96,7 @@ func (s *waveStage) roll(name string, ends bool) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 	s.play(time.Second)
 }
 
@@ -144,7 +144,7 @@ func (s *waveStage) down(name string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 }
 
 func (s *waveStage) digestOf(name string) string {
@@ -173,7 +173,7 @@ func (s *waveStage) source(key, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 	s.play(5 * time.Second)
 }
 
@@ -323,7 +323,7 @@ func TestWorkloadsThatWaitStartWhenThereAreNoWavesAnyMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.deployments().put(changed, true)
+	s.deployments().arrives(changed)
 	s.play(24 * time.Hour)
 	s.want("no waves are left", "w0 w1")
 	if s.controller.StoppedSources() != 0 {
@@ -333,7 +333,7 @@ func TestWorkloadsThatWaitStartWhenThereAreNoWavesAnyMore(t *testing.T) {
 
 func TestADeletedSourceIsNotStopped(t *testing.T) {
 	s := failed(t)
-	s.configMaps().del(types.NamespacedName{Namespace: namespace, Name: "ca"}, "999999")
+	s.configMaps().departs(types.NamespacedName{Namespace: namespace, Name: "ca"}, "999999")
 	s.play(24 * time.Hour)
 	if s.controller.StoppedSources() != 0 {
 		t.Error("a source that does not exist counts as stopped")

@@ -129,5 +129,5 @@ func (s *stage) changeUnseen(name string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, false)
+	s.configMaps().isListed(changed)
 }

@@ -195,7 +195,7 @@ func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.controller.workloads(s.controller.kinds["CronJob"], "").put(changed, true)
+		s.workloadsOf("CronJob").arrives(changed)
 	}
 	s.edit("load", "2")
 	s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "cronjobs"}, "report", errors.New("its status has changed"))
@@ -249,7 +249,7 @@ func TestNoNotificationAboutADeletedWorkload(t *testing.T) {
 	l.refuses = errors.New("it answered 500")
 	s.edit("web", "2")
 	s.tell(time.Minute)
-	s.deployments().del(inShop("web"), "")
+	s.deployments().departs(inShop("web"), "")
 	l.refuses = nil
 	s.tell(workqueue.LastRetry)
 	if len(l.taken) != 0 || s.messages().Depth() != 0 || s.messages().TriesOf(named("web")) != 0 || s.controller.taken() != 0 {

@@ -44,7 +44,7 @@ func (s *stage) annotateWeb(key, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(changed, true)
+	s.configMaps().arrives(changed)
 }
 
 func (s *stage) annotateNamespace(values map[string]string) {
@@ -179,7 +179,7 @@ func TestALaterWaveWaitsForAWorkloadWhoseWindowIsClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.deployments().put(made, true)
+			s.deployments().arrives(made)
 			s.play(5 * time.Second)
 			s.editAndPlay("2")
 			if s.marked != tc.want {

@@ -38,6 +38,14 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 		}, reload.Away{}},
 		"nobody saw it created": {func(s *State) { s.PutSource(written("b", 7, 70), inASnap) },
 			reload.Away{Version: 6, Noted: true, Made: true}},
+		"it was deleted before the comparison, and nobody saw it created": {func(s *State) {
+			s.PutSource(written("a", 7, 70), live)
+			compare(s)
+			s.DeleteSource(written("a", 9, 70).Key, reload.Departure{Version: 9})
+			s.PutWorkload(deployment("web", "cm", 10, auto, "true"), live)
+			compare(s)
+			s.PutSource(written("b", 12, 120), inASnap)
+		}, reload.Away{Version: 11, Noted: true, Made: true}},
 		"it was edited, deleted before the comparison, and created again": {func(s *State) {
 			s.PutSource(written("a", 7, 70), live)
 			compare(s)
@@ -64,15 +72,20 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 func TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uid  types.UID
+		gone bool
 		want reload.Away
 	}{
-		"another source": {"recreated", reload.Away{Version: 4, Noted: true, Made: true}},
-		"the same":       {"", reload.Away{}},
+		"another source":        {"recreated", false, reload.Away{Version: 4, Noted: true, Made: true}},
+		"its deletion was seen": {"recreated", true, reload.Away{Version: 4, Noted: true, Made: true}},
+		"the same":              {"", false, reload.Away{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
 			s.PutWorkload(deployment("web", "cm", 5, auto, "true"), inASnap)
 			s.PutSource(written("a", 3, 30), inASnap)
+			if tc.gone {
+				s.DeleteSource(written("a", 5, 30).Key, reload.Departure{Version: 5})
+			}
 			again := written("a", 9, 30)
 			again.UID = cmp.Or(tc.uid, again.UID)
 			s.PutSource(again, inASnap)

@@ -105,8 +105,11 @@ func (s *State) before(src *source.Source, live bool) (known sourceRecord, ok, b
 	known, ok = s.known(src.Key)
 	gone, back := s.gone.get(src.Key)
 	s.gone.drop(src.Key)
-	if back && !ok && live {
+	switch {
+	case back && !ok && live:
 		return gone, true, true // a recreated source may or may not have changed, like any other
+	case back && !ok:
+		return gone, false, false // it may have been recreated more than once
 	}
 	return known, ok && known.UID == src.UID, false
 }
@@ -214,7 +217,7 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 		switch {
 		case live:
 			away.Version, away.Time = now.seen.Version, now.DataTime
-		case before.seen.Version != 0:
+		case !w.compared, before.seen.Version != 0 && before.departure == nil:
 			away.Version = before.seen.Version + 1
 		case w.seen.ComparedAt == 0:
 			continue // another replica has compared it, with sources that had not arrived here yet

@@ -119,6 +119,18 @@ func drawn() []mutation {
 			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
 		},
 		{
+			what: "back: a source whose deletion was seen, but not that it was created, had no other data before the first comparison",
+			file: "internal/state/sources.go",
+			from: "return gone, false, false //", to: "return known, false, false //",
+			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
+		},
+		{
+			what: "back: of a workload that was compared without a source, the source was away only since it was deleted",
+			file: "internal/state/sources.go",
+			from: "case !w.compared, before.seen.Version != 0 && before.departure == nil:", to: "case before.seen.Version != 0:",
+			in: "./internal/state", tests: "^TestASourceThatAWorkloadWasComparedWithout$",
+		},
+		{
 			what: "back: a ledger that an undo puts back is a write that took effect late",
 			file: "internal/state/compared.go",
 			from: " && known.sending.text == ledger {", to: " {",

@@ -182,7 +182,7 @@ func mutations() []mutation {
 		{
 			what: "a source that comes back is taken for a new one",
 			file: "internal/state/sources.go",
-			from: "	if back && !ok && live {", to: "	if back && !ok && live && gone.UID == src.UID {",
+			from: "	case back && !ok && live:", to: "	case back && !ok && live && gone.UID == src.UID:",
 			in: controller, tests: histories,
 		},
 		{

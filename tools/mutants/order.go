@@ -23,6 +23,18 @@ func orders() []mutation {
 			in: core, tests: "^TestADeletedSourceThatOnlyLabelsSelected$",
 		},
 		{
+			what: "rollouts: marks are kept with the first entry of a source that Pods may have had before its edit",
+			file: "internal/reload/next_ledger.go",
+			from: "return c.Seen.Edited && f.Seen.Referenced[key] <= c.Seen.Content && f.order(c) == upToDate", to: "return false",
+			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
+		},
+		{
+			what: "rollouts: marks are dropped with the first entry of a source, whatever shows that no Pod had other data",
+			file: "internal/reload/next_ledger.go",
+			from: "return c.Seen.Edited && f.Seen.Referenced[key] <= c.Seen.Content && f.order(c) == upToDate", to: "return f.order(c) == upToDate",
+			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
+		},
+		{
 			what: "a lost key keeps the marks although another client may have rolled a later edit",
 			file: "internal/reload/next_ledger.go",
 			from: "|| later ||", to: "|| later && false ||",

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -161,4 +163,20 @@ func (o *oracle) rotatedByTakeover(class string, r rotation, created uint64) boo
 		}
 	}
 	return false
+}
+
+// givenUnseen reports whether a Pod started with an earlier turn although another Pod had a rotation, and
+// no watch has shown when it got the later turn.
+func (o *oracle) givenUnseen(pod *corev1.Pod, name string, last rotation) bool {
+	var began, given uint64
+	for _, version := range slices.Sorted(maps.Keys(o.classes.told)) {
+		t := o.classes.told[version]
+		if t.pod != pod.UID || t.class != name {
+			continue
+		}
+		if began = cmp.Or(began, version); t.rotated {
+			given = cmp.Or(given, version)
+		}
+	}
+	return began > last.version && given != 0 && given <= o.lastGap
 }

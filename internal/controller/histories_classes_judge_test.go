@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -283,6 +282,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(notAdopted)
 	case (!mounts(pod, name) || !o.sources[src].exists) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
 		return o.excused(rotationGone)
+	case o.givenUnseen(pod, name, last):
+		return o.excused(startedBack)
 	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
 	case !mounts(pod, name) && (o.skippedBack(name, o.broughtIn(name)) || o.returnedBefore(name, last, o.podMade[pod.UID])):
@@ -290,13 +291,6 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	default:
 		return false
 	}
-}
-
-func (o *oracle) pardonedOf(pod types.UID) map[simapi.Source]string {
-	if o.pardoned[pod] == nil {
-		o.pardoned[pod] = map[simapi.Source]string{}
-	}
-	return o.pardoned[pod]
 }
 
 // judgeSingleRotation applies if users did one thing only since the last rest, and a class was

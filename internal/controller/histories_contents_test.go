@@ -163,9 +163,14 @@ func (s *sourceTruth) cameAfter(version uint64) string {
 	if coming < 0 {
 		return ""
 	}
+	return s.contentAt(s.comings[coming])
+}
+
+// contentAt returns the data in a version of the object.
+func (s *sourceTruth) contentAt(version uint64) string {
 	content := s.first
 	for _, c := range s.changes {
-		if c.version <= s.comings[coming] {
+		if c.version <= version {
 			content = c.content
 		}
 	}

@@ -195,14 +195,19 @@ func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
 	}
 }
 
-// bringsNews reports whether a rollout of ours brings data that no earlier one brought.
+// bringsNews reports whether a rollout of ours brings other data than the one before.
 func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	for src := range w.covered {
-		for _, c := range o.sources[src].changes {
-			if c.version > w.carried[src] && c.version <= l.known[src] {
-				return true
-			}
+		if s := o.sources[src]; w.carried[src] < l.known[src] && s.contentAt(w.carried[src]) != s.contentAt(l.known[src]) {
+			return true
 		}
 	}
 	return false
+}
+
+func (o *oracle) pardonedOf(pod types.UID) map[simapi.Source]string {
+	if o.pardoned[pod] == nil {
+		o.pardoned[pod] = map[simapi.Source]string{}
+	}
+	return o.pardoned[pod]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -94,8 +95,22 @@ func writeKubeconfig(path, user, namespace string, server clientcmdapi.Cluster, 
 	config.AuthInfos[user] = &auth
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user, Namespace: namespace}
 	config.CurrentContext = name
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
+	if err := replaceFile(*config, path); err != nil {
 		return fmt.Errorf("write the kubeconfig of %s: %w", user, err)
 	}
 	return nil
+}
+
+// replaceFile writes the file at once: a process of another pod with the same ServiceAccount may read it.
+func replaceFile(config clientcmdapi.Config, path string) error {
+	folder, err := os.MkdirTemp(filepath.Dir(path), "kubeconfig-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	written := filepath.Join(folder, filepath.Base(path))
+	if err := clientcmd.WriteToFile(config, written); err != nil {
+		return err
+	}
+	return os.Rename(written, path)
 }

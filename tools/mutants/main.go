@@ -96,7 +96,7 @@ func build(ctx context.Context, folder string, all []mutation) (*trial, error) {
 
 // compile builds the tests of a package. Its error is not that of a test that is red.
 func compile(ctx context.Context, overlay, binary, in string) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, in).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay="+overlay, "-o", binary, in).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build the tests of %s: %v\n%s", in, err, out) //nolint:errorlint // see above
 	}

@@ -141,7 +141,7 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 	}
 	differs, brought := false, map[source.LocalKey]digest.Digest{}
 	for src, sum := range after.Entries {
-		if _, exists := h.look().known[simapi.Source{Resource: src.Kind.Resource(), Name: src.Name}]; !exists {
+		if s := h.oracle.sources[simapi.Source{Resource: src.Kind.Resource(), Name: src.Name}]; s != nil && !s.exists {
 			continue // no Pod gets it
 		}
 		old, known := before.Entries[src]

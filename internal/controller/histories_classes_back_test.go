@@ -165,18 +165,18 @@ func (o *oracle) rotatedByTakeover(class string, r rotation, created uint64) boo
 	return false
 }
 
-// givenUnseen reports whether a Pod started with an earlier turn although another Pod had a rotation, and
-// no watch has shown when it got the later turn.
+// givenUnseen reports whether a Pod reported first after a rotation, with an earlier turn, and the running
+// controller was not shown when the Pod got the later one.
 func (o *oracle) givenUnseen(pod *corev1.Pod, name string, last rotation) bool {
 	var began, given uint64
 	for _, version := range slices.Sorted(maps.Keys(o.classes.told)) {
 		t := o.classes.told[version]
-		if t.pod != pod.UID || t.class != name {
+		if t.pod != pod.UID || t.class != name || t.gone {
 			continue
 		}
-		if began = cmp.Or(began, version); t.rotated {
+		if began = cmp.Or(began, version); t.rotated && t.turn >= last.turn {
 			given = cmp.Or(given, version)
 		}
 	}
-	return began > last.version && given != 0 && given <= o.lastGap
+	return began > last.version && given != 0 && given <= o.classes.live
 }

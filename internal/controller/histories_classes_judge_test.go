@@ -283,7 +283,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	case (!mounts(pod, name) || !o.sources[src].exists) && last.version <= o.lastGap && latestRotation(o.classes.shown[name]).turn < last.turn:
 		return o.excused(rotationGone)
 	case o.givenUnseen(pod, name, last):
-		return o.excused(startedBack)
+		return o.excused(startedLate)
 	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
 	case !mounts(pod, name) && (o.skippedBack(name, o.broughtIn(name)) || o.returnedBefore(name, last, o.podMade[pod.UID])):

@@ -32,6 +32,7 @@ func classBounds() map[excuse]float64 {
 		overEarlier:      123,
 		shownAgain:       2,
 		startedBack:      17,
+		startedLate:      1,
 		reportedBack:     2,
 		givenInParts:     1,
 		mayBeAdded:       1,

@@ -245,6 +245,9 @@ func (o *oracle) cronRun(e simapi.Event) {
 			c.undone[o.began[job.UID]] = e.Version
 		}
 		if own {
+			if c.ordered.version == o.began[job.UID] {
+				c.ordered = dated{}
+			}
 			c.dropped = e.Version
 			maps.Copy(c.unwanted, o.own[job.UID].look.known)
 		}

@@ -67,6 +67,9 @@ const (
 	// that version again, or the driver was late. Nothing distinguishes the two until a running Pod
 	// gets the version.
 	startedBack excuse = "started with what there was before"
+	// startedLate: a Pod has started with an earlier turn after another Pod was rotated, and was rotated
+	// itself while no controller watched. Its first turn looks like a version of its own.
+	startedLate excuse = "started late, rotated unseen"
 	// shownAgain: the only status that reported a rotation was deleted with its Pod before the
 	// controller started. The remaining ones report the earlier turn, so that the next rewritten
 	// one looks like a rotation, or the last one.

@@ -148,10 +148,11 @@ func (h *keyHistory) rest() {
 	if !h.up {
 		h.start()
 	}
-	for left := 12; left > 0; left-- {
+	// A write that has met many conflicts is tried again minutes later.
+	for left, rounds := 12, 0; left > 0 && rounds < 100; left, rounds = left-1, rounds+1 {
 		h.deliver(true)
 		if h.elapse(10 * time.Second); h.controller.queue.Depth() > 0 {
-			left = max(left, 3) // a write that has met many conflicts is tried again minutes later
+			left = max(left, 3)
 		}
 	}
 	for name := range h.use {

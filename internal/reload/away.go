@@ -20,9 +20,9 @@ type Away struct {
 	// Late reports whether the ledger that the workload was compared with is from after the first
 	// change, because the watches are independent.
 	Late bool
-	// Made reports whether the workload was compared while the source did not exist, and Version is
-	// the version of its creation. The source was not away as long as its data is the data that it
-	// was created with.
+	// Made reports whether the source did not exist for a while, and Version is the version of its
+	// creation, or an earlier one if no watch has shown that. The source was not away as long as its
+	// data is the data that it was created with.
 	Made bool
 }
 

@@ -34,7 +34,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	next.OnDelete, next.Gone, next.Selecting = f.OnDelete, f.absent(next), f.selecting()
 	for _, c := range f.Concerns {
 		if f.differsFrom(&known, &c) {
-			// The Pods got this data from another client, under the same marks.
+			// The Pods got this data from another client, or may have, under the same marks.
 			next.Marks, next.Superseded = digest.Digest{}, f.superseded()
 		}
 		next.Entries[c.Source.Key.Local()] = c.Digest()
@@ -56,14 +56,17 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 // differsFrom reports whether a source has other data than its entry in a ledger. If the key of the
 // entry is lost, the digests differ in any case. Then, as in underOtherKey, only an observed change or
 // a later edit shows other data. Otherwise a reload whose ledger is recorded under a new key would lose
-// its marks, and would seem to be reverted, or its revert would not be found. Without an entry, Pods may
-// have started with what the source had before an edit, unless their template was the first to use it.
+// its marks, and would seem to be reverted, or its revert would not be found. Without an entry,
+// Pods may have started with what the source had before its edit, unless it began to concern them later. One
+// digest for all sources of a kind shows no single one.
 func (f *Facts) differsFrom(known *ledger.Ledger, c *Concern) bool {
 	key := c.Source.Key.Local()
 	sum, named := known.Entries[key]
 	switch {
 	case !named:
-		return c.Seen.Edited && f.Seen.Referenced[key] <= c.Seen.Content && f.order(c) == upToDate
+		_, counted := known.Aggregates[key.Kind]
+		since := max(f.coveredIn(c), f.Seen.Referenced[key])
+		return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate
 	case known.EntryUnderOtherKey(key, f.Instance) && !sum.IsZero():
 		later := c.Source.DataTime.Unix() > f.dataTime(*known) && f.order(c) == upToDate // another client may have rolled it
 		return c.Seen.Content != 0 || later || f.editedAt(c) > f.dataTime(*known)

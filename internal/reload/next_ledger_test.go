@@ -50,8 +50,13 @@ func TestMarksAreNotKeptWithTheFirstEntryOfASourceThatPodsMayHaveHadBefore(t *te
 		when *situation
 		want digest.Digest
 	}{
-		"it was edited since":                         {unnamed(), digest.Digest{}},
-		"it has what it was created with":             {unnamed().with(func(f *Facts) { f.Concerns[0].Seen.Edited = false }), marks},
+		"it was edited since":              {unnamed(), digest.Digest{}},
+		"it has what it was created with":  {unnamed().with(func(f *Facts) { f.Concerns[0].Seen.Edited = false }), marks},
+		"annotations select it only since": {unnamed().with(func(f *Facts) { f.Seen.Policy = 115 }), marks},
+		"the age of the Pods decides":      {unnamed().with(func(f *Facts) { f.Seen.Template, f.Seen.Since = 0, 0 }).pods(2, 200), marks},
+		"one digest is for all of its kind": {unnamed().ledgerOf(func(l *ledger.Ledger) {
+			l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {}}
+		}), marks},
 		"the template of now is the first to name it": {unnamed().with(func(f *Facts) { f.Seen.Referenced = map[source.LocalKey]uint64{cm: 120} }), marks},
 	} {
 		t.Run(name, func(t *testing.T) {

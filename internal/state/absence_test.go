@@ -73,18 +73,20 @@ func TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uid  types.UID
 		gone bool
+		data string
 		want reload.Away
 	}{
-		"another source":        {"recreated", false, reload.Away{Version: 4, Noted: true, Made: true}},
-		"its deletion was seen": {"recreated", true, reload.Away{Version: 4, Noted: true, Made: true}},
-		"the same":              {"", false, reload.Away{}},
+		"another source":            {"recreated", false, "a", reload.Away{Version: 4, Noted: true, Made: true}},
+		"its deletion was seen":     {"recreated", true, "a", reload.Away{Version: 5, Noted: true, Made: true}},
+		"so was that of other data": {"recreated", true, "b", reload.Away{Version: 4, Noted: true, Made: true}},
+		"the same":                  {"", false, "a", reload.Away{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
 			s.PutWorkload(deployment("web", "cm", 5, auto, "true"), inASnap)
-			s.PutSource(written("a", 3, 30), inASnap)
+			s.PutSource(written(tc.data, 3, 30), inASnap)
 			if tc.gone {
-				s.DeleteSource(written("a", 5, 30).Key, reload.Departure{Version: 5})
+				s.DeleteSource(written(tc.data, 5, 30).Key, reload.Departure{Version: 5})
 			}
 			again := written("a", 9, 30)
 			again.UID = cmp.Or(tc.uid, again.UID)
@@ -94,6 +96,21 @@ func TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison(t *testing.T) {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}
 		})
+	}
+}
+
+func TestAUnionWhoseDeletionWasSeenIsBackInASnapshotBeforeAnyComparison(t *testing.T) {
+	s := New(false)
+	named := map[types.NamespacedName]struct{}{{Name: "a"}: {}}
+	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
+	s.KeepBundles(named, 2)
+	s.PutWorkload(trusting("shop", "web", "", "live", 3, false), live)
+	s.DeleteSource(bundleOf("a", "", "", 0).Key, reload.Departure{Version: 12})
+	s.PutSource(bundleOf("a", "x", "live", 20), inASnap)
+	s.KeepBundles(named, 21)
+	want := reload.Away{Version: 12, Noted: true, Made: true}
+	if f, _ := s.Facts(key("shop", "web")); len(f.Concerns) != 1 || whenAway(&f) != want {
+		t.Errorf("got %+v, want %+v", f.Concerns, want)
 	}
 }
 

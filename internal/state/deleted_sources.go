@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // mostGone bounds the deleted sources in memory, by their weight. For any others, the ledgers of the
@@ -90,4 +92,27 @@ func (d *deletedSources) forget(kind source.Kind, namespace string) {
 			}
 		}
 	}
+}
+
+// DeleteSource removes a source whose deletion was observed, and returns the workloads that it may
+// have concerned.
+func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workload.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	concerned := s.index.candidates(key)
+	for _, concern := range concerned {
+		s.workloads[concern].doubt(departure.Version)
+	}
+	known, ok := s.known(key)
+	if ok && !s.noHistory {
+		known.departure = &departure
+		s.gone.keep(known)
+	}
+	s.index.dropSource(key)
+	if ok && known.Bundle != nil {
+		s.sawBundles(departure.Version, true)
+		concerned = append(concerned, s.uniteWith(&known, nil, departure)...)
+	}
+	s.noteSource(key)
+	return concerned
 }

@@ -100,7 +100,8 @@ func (s *State) putSource(src source.Source, version uint64, changes keyChanges,
 	return concerned, 0
 }
 
-// before returns what was known of a source before an event. Back reports whether it was recreated.
+// before returns what was known of a source before an event. Back reports whether a watch has shown that it
+// was recreated. If a snapshot shows it after its deletion, known is the deleted one.
 func (s *State) before(src *source.Source, live bool) (known sourceRecord, ok, back bool) {
 	known, ok = s.known(src.Key)
 	gone, back := s.gone.get(src.Key)
@@ -217,6 +218,8 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 		switch {
 		case live:
 			away.Version, away.Time = now.seen.Version, now.DataTime
+		case !w.compared && before.departure != nil && before.Digest == now.Digest:
+			away.Version = before.departure.Version // until then, it had this data
 		case !w.compared, before.seen.Version != 0 && before.departure == nil:
 			away.Version = before.seen.Version + 1
 		case w.seen.ComparedAt == 0:
@@ -279,29 +282,6 @@ func (s *State) known(key source.Key) (sourceRecord, bool) {
 	return *src, true
 }
 
-// DeleteSource removes a source whose deletion was observed, and returns the workloads that it may
-// have concerned.
-func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workload.Key {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	concerned := s.index.candidates(key)
-	for _, concern := range concerned {
-		s.workloads[concern].doubt(departure.Version)
-	}
-	known, ok := s.known(key)
-	if ok && !s.noHistory {
-		known.departure = &departure
-		s.gone.keep(known)
-	}
-	s.index.dropSource(key)
-	if ok && known.Bundle != nil {
-		s.sawBundles(departure.Version, true)
-		concerned = append(concerned, s.uniteWith(&known, nil, departure)...)
-	}
-	s.noteSource(key)
-	return concerned
-}
-
 // KeepSources removes the sources of a kind, in one namespace or in all, that a complete snapshot
 // did not contain, and returns the workloads that they may have concerned.
 func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
@@ -322,7 +302,6 @@ func (s *State) keepSources(kind source.Kind, namespace string, named map[types.
 			concerned = append(concerned, s.index.candidates(key)...)
 		}
 	}
-	s.gone.forget(kind, namespace)
 	if kind == source.ClusterTrustBundle {
 		s.bundlesAt, s.bundlesListed = version, version
 		clear(s.bundlesChanged)
@@ -331,6 +310,7 @@ func (s *State) keepSources(kind source.Kind, namespace string, named map[types.
 		}
 		concerned = append(concerned, s.uniteAll()...)
 	}
+	s.gone.forget(kind, namespace)
 	return concerned
 }
 

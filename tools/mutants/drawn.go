@@ -125,6 +125,18 @@ func drawn() []mutation {
 			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
 		},
 		{
+			what: "back: a source whose deletion was seen was away already before that",
+			file: "internal/state/sources.go",
+			from: "away.Version = before.departure.Version // until", to: "away.Version = before.seen.Version + 1 // until",
+			in: "./internal/state", tests: "^TestASourceIsRecreatedBetweenSnapshotsBeforeAnyComparison$",
+		},
+		{
+			what: "back: a union whose deletion was seen is forgotten before a snapshot brings it back",
+			file: "internal/state/sources.go",
+			from: "	if kind == source.ClusterTrustBundle {\n		s.bundlesAt", to: "	if s.gone.forget(kind, namespace); kind == source.ClusterTrustBundle {\n		s.bundlesAt",
+			in: "./internal/state", tests: "^TestAUnionWhoseDeletionWasSeenIsBackInASnapshotBeforeAnyComparison$",
+		},
+		{
 			what: "back: of a workload that was compared without a source, the source was away only since it was deleted",
 			file: "internal/state/sources.go",
 			from: "case !w.compared, before.seen.Version != 0 && before.departure == nil:", to: "case before.seen.Version != 0:",

@@ -25,13 +25,13 @@ func orders() []mutation {
 		{
 			what: "rollouts: marks are kept with the first entry of a source that Pods may have had before its edit",
 			file: "internal/reload/next_ledger.go",
-			from: "return c.Seen.Edited && f.Seen.Referenced[key] <= c.Seen.Content && f.order(c) == upToDate", to: "return false",
+			from: "return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate", to: "return counted && since == 0",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
 		},
 		{
 			what: "rollouts: marks are dropped with the first entry of a source, whatever shows that no Pod had other data",
 			file: "internal/reload/next_ledger.go",
-			from: "return c.Seen.Edited && f.Seen.Referenced[key] <= c.Seen.Content && f.order(c) == upToDate", to: "return f.order(c) == upToDate",
+			from: "return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate", to: "return !counted && since <= 1<<62 && f.order(c) == upToDate",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
 		},
 		{
@@ -144,7 +144,7 @@ func orders() []mutation {
 		},
 		{
 			what: "order: Pods that were asked are known to lack what a late watch shows is deleted",
-			file: "internal/state/sources.go",
+			file: "internal/state/deleted_sources.go",
 			from: "		s.workloads[concern].doubt(departure.Version)\n", to: "		_ = concern\n",
 			in: known, tests: late,
 		},

@@ -141,12 +141,11 @@ func (h *history) judgeApproval(key workload.Key, body []byte) {
 	}
 	differs, brought := false, map[source.LocalKey]digest.Digest{}
 	for src, sum := range after.Entries {
-		if s := h.oracle.sources[simapi.Source{Resource: src.Kind.Resource(), Name: src.Name}]; s != nil && !s.exists {
-			continue // no Pod gets it
-		}
+		s := h.oracle.sources[simapi.Source{Resource: src.Kind.Resource(), Name: src.Name}]
+		gone := s != nil && !s.exists // no Pod gets it
 		old, known := before.Entries[src]
 		if old != sum || h.oracle.changedSince(key.Name, src) {
-			differs, brought[src] = differs || known && old != sum, sum
+			differs, brought[src] = differs || known && old != sum && !gone, sum
 		}
 	}
 	if differs && !h.approvals.covers(key.Name, brought) {

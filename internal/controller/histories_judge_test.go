@@ -195,7 +195,8 @@ func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
 	}
 }
 
-// bringsNews reports whether a rollout of ours brings other data than was known at the ones before.
+// bringsNews reports whether a rollout of ours brings other data than the controller knew at the earlier
+// ones.
 func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	for src := range w.covered {
 		if s := o.sources[src]; w.carried[src] < l.known[src] && s.contentAt(w.carried[src]) != s.contentAt(l.known[src]) {

@@ -148,11 +148,14 @@ func (h *keyHistory) rest() {
 	if !h.up {
 		h.start()
 	}
-	// A write that has met many conflicts is tried again minutes later.
-	for left, rounds := 12, 0; left > 0 && rounds < 100; left, rounds = left-1, rounds+1 {
+	for left, rounds := 12, 0; left > 0; left, rounds = left-1, rounds+1 {
 		h.deliver(true)
-		if h.elapse(10 * time.Second); h.controller.queue.Depth() > 0 {
-			left = max(left, 3)
+		if h.elapse(10 * time.Second); h.controller.queue.Depth() == 0 {
+			continue
+		}
+		if left = max(left, 3); rounds == 100 { // a write that has met many conflicts is tried again minutes later
+			h.fail("workloads are queued without end")
+			return
 		}
 	}
 	for name := range h.use {

@@ -56,23 +56,29 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 // differsFrom reports whether a source has other data than its entry in a ledger. If the key of the
 // entry is lost, the digests differ in any case. Then, as in underOtherKey, only an observed change or
 // a later edit shows other data. Otherwise a reload whose ledger is recorded under a new key would lose
-// its marks, and would seem to be reverted, or its revert would not be found. Without an entry,
-// Pods may have started with what the source had before its edit, unless it began to concern them later. One
-// digest for all sources of a kind shows no single one.
+// its marks, and would seem to be reverted, or its revert would not be found.
 func (f *Facts) differsFrom(known *ledger.Ledger, c *Concern) bool {
 	key := c.Source.Key.Local()
 	sum, named := known.Entries[key]
 	switch {
 	case !named:
-		_, counted := known.Aggregates[key.Kind]
-		since := max(f.coveredIn(c), f.Seen.Referenced[key])
-		return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate
+		return f.editedBeforeEntry(known, c)
 	case known.EntryUnderOtherKey(key, f.Instance) && !sum.IsZero():
 		later := c.Source.DataTime.Unix() > f.dataTime(*known) && f.order(c) == upToDate // another client may have rolled it
 		return c.Seen.Content != 0 || later || f.editedAt(c) > f.dataTime(*known)
 	default:
 		return f.isOtherData(c, sum)
 	}
+}
+
+// editedBeforeEntry reports whether another client has rolled an edit of a source that has no entry yet.
+// Then Pods may have started with what it had before, unless it began to concern them after the edit. One
+// digest for all sources of a kind shows no single one.
+func (f *Facts) editedBeforeEntry(known *ledger.Ledger, c *Concern) bool {
+	key := c.Source.Key.Local()
+	_, counted := known.Aggregates[key.Kind]
+	since := max(f.coveredIn(c), f.Seen.Referenced[key])
+	return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate
 }
 
 // superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are

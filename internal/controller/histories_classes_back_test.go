@@ -107,10 +107,13 @@ func (o *oracle) wentBack(name string, last int) bool {
 
 // overtook reports whether a Pod has started with a version of an object that another Pod reported
 // before a running Pod got an earlier one: by the order of the reports, the object went back.
-func (o *oracle) overtook(name string, r rotation, started int) bool {
-	return r.turn >= 0 && min(r.reported, started) > r.turn && slices.ContainsFunc(classObjects(), func(id string) bool {
-		version := o.h.driver.Turn(name, r.reported)[id]
-		return version == o.h.driver.Turn(name, started)[id] && version != o.h.driver.Turn(name, r.turn)[id]
+// A later rotation of other objects does not change that.
+func (o *oracle) overtook(name string, shown []rotation, started int) bool {
+	return slices.ContainsFunc(shown, func(r rotation) bool {
+		return min(r.reported, started) > r.turn && slices.ContainsFunc(classObjects(), func(id string) bool {
+			version := o.h.driver.Turn(name, r.reported)[id]
+			return version == o.h.driver.Turn(name, started)[id] && version != o.h.driver.Turn(name, r.turn)[id]
+		})
 	})
 }
 

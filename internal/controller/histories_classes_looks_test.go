@@ -87,7 +87,7 @@ func (o *oracle) classesAsked(l *look) {
 			case l.over[status] != "":
 				l.overEarlier[name] = true
 			default:
-				l.back[name] = l.back[name] || o.wentBack(name, given.Started) || o.overtook(name, last, given.Started)
+				l.back[name] = l.back[name] || o.wentBack(name, given.Started) || o.overtook(name, l.shown[name], given.Started)
 				l.lacks[name] = l.lacks[name] || o.mayBeGiven(pod, name, l.added, last)
 			}
 		}

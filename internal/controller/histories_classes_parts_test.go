@@ -90,11 +90,13 @@ func (o *oracle) takeLast(told *toldOfPod, live bool) {
 		// turn after this one. Then the controller still takes the earlier turn for the latest one.
 		late = late || before && givenIn(told.turn, id) > givenIn(told.from, id)
 		skipped := told.turn < known && givenIn(told.turn, id) == 0 && (!live || now != version(told.from, id))
+		// Of a Pod that is new to the controller, it only knows when its status was last written.
+		latest := before && !live && !told.known && now != version(known, id)
 		// A Pod that had the latest version was not behind, so that another version is taken for later.
 		left := live && before && now != version(told.from, id) && version(told.from, id) == version(known, id)
 		// While others run without an object, that a Pod starts with it gives it to none of them.
 		begins := !before && now != "" && (told.rotated && !kept || !others)
-		if begins || before && told.rotated && (told.turn > known && !late || skipped || left) {
+		if begins || before && told.rotated && (told.turn > known && !late || skipped || left || latest) {
 			last[id] = told.turn
 		}
 	}

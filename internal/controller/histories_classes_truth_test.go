@@ -83,6 +83,8 @@ type toldOfPod struct {
 	// over reports whether the status was created for an earlier Pod of this name, and first
 	// whether this is the first write for this Pod.
 	over, first bool
+	// known reports whether the running controller had a report of the Pod before a snapshot.
+	known bool
 	// back reports whether an object has, for this Pod, the version that it had before the one that
 	// the Pod had.
 	back bool
@@ -256,11 +258,13 @@ func (o *oracle) classesWhole(resource string, version uint64) {
 	if resource != simapi.StatusResource {
 		return
 	}
+	reported := maps.Clone(t.reports)
 	clear(t.reports)
 	clear(t.over)
 	slices.SortFunc(t.taken, func(a, b toldOfPod) int { return cmp.Compare(a.version, b.version) })
 	before := maps.Clone(t.late)
 	for _, told := range t.taken {
+		told.known = reported[told.status] == told.pod
 		o.takeParts(&told, false)
 		t.take(told)
 	}

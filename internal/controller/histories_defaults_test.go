@@ -53,7 +53,7 @@ func (h *history) showNamespace(live bool) {
 		h.count("opted in by the namespace")
 		ns.Annotations[annotations.AutoOfNamespace] = "true"
 		ns.ManagedFields = []metav1.ManagedFieldsEntry{{
-			Manager: "kubectl", Time: &metav1.Time{Time: h.covered(true).AllSince}, FieldsType: "FieldsV1",
+			Manager: "kubectl", Time: &metav1.Time{Time: h.allSince()}, FieldsType: "FieldsV1",
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata": {"f:annotations": {"f:` + annotations.AutoOfNamespace + `": {}}}}`),
 		}}
 	}

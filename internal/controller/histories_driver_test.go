@@ -181,17 +181,23 @@ func (h *history) loadKey(context.Context) (digest.Key, time.Time, error) {
 // covered returns the time since which the settings apply. It stays in the cluster like the key.
 func (h *history) covered(all bool) reload.Coverage {
 	h.oracle.recordsCoverage(all)
-	now := h.server.Now().Truncate(time.Second)
 	if h.coverage.Since.IsZero() {
-		h.coverage.Since = now
+		h.coverage.Since = h.server.Now().Truncate(time.Second)
 	}
-	switch {
-	case !all:
+	if all {
+		h.allSince()
+	} else {
 		h.coverage.AllSince = time.Time{}
-	case h.coverage.AllSince.IsZero():
-		h.coverage.AllSince = now
 	}
 	return h.coverage
+}
+
+// allSince is since when workloads are opted in unless they opt out.
+func (h *history) allSince() time.Time {
+	if h.coverage.AllSince.IsZero() {
+		h.coverage.AllSince = h.server.Now().Truncate(time.Second)
+	}
+	return h.coverage.AllSince
 }
 
 func (h *history) newKey() {

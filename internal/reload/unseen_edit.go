@@ -19,6 +19,14 @@ type Coverage struct {
 	AllSince time.Time
 }
 
+// Began is when the installation provably existed. If its digest key was lost, the coverage is older.
+func (in Installation) Began() time.Time {
+	if since := in.Coverage.Since; !since.IsZero() && since.Before(in.Installed) {
+		return since
+	}
+	return in.Installed
+}
+
 // unseenEdit is for a source that was written while no controller watched, and that has no entry in
 // the ledger. It is a change if its data was provably edited after the workload was opted in, and
 // Pods are older. Everything else is recorded: a label moves the time of the data as well, and

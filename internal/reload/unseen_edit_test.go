@@ -116,3 +116,18 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		})
 	}
 }
+
+func TestAnInstallationIsOlderThanADigestKeyThatWasReplaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		covered, want time.Time
+	}{
+		"it has covered its objects since before the key was made": {at(50), at(50)},
+		"its settings changed since":                               {at(90), at(80)},
+		"nothing records since when it covers them":                {time.Time{}, at(80)},
+	} {
+		in := Installation{Installed: at(80), Coverage: Coverage{Since: tc.covered}}
+		if got := in.Began(); !got.Equal(tc.want) {
+			t.Errorf("%s: it began at %s, want %s", name, got, tc.want)
+		}
+	}
+}

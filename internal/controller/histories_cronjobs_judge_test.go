@@ -73,8 +73,8 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		case ch.version == 0:
 		case c.forgotten[src] && o.lastGap >= c.carried[src]:
 			return o.excused(ledgerGone)
-		case ch.version <= c.carried[src] && c.dropped > ch.version && c.wiped > ch.version && o.lastGap >= c.wiped:
-			return o.excused(ledgerGone) // only an earlier run is left to compare with
+		case ch.version <= c.carried[src] && (c.dropped > ch.version || soon && o.keyLostAt > ch.version) && c.wiped > ch.version && o.lastGap >= c.wiped:
+			return o.excused(ledgerGone) // only an earlier run is left to compare with, or one that the lost key has signed
 		case ch.version <= c.carried[src]:
 		case ch.version <= run.covered[src] && (o.lastGap >= c.first[src] || ch.version > c.first[src]):
 			return o.excused(changedInLapse)

@@ -109,11 +109,17 @@ func (o *oracle) wentBack(name string, last int) bool {
 // before a running Pod got an earlier one: by the order of the reports, the object went back.
 // A later rotation of other objects does not change that.
 func (o *oracle) overtook(name string, shown []rotation, started int) bool {
-	return slices.ContainsFunc(shown, func(r rotation) bool {
-		return min(r.reported, started) > r.turn && slices.ContainsFunc(classObjects(), func(id string) bool {
-			version := o.h.driver.Turn(name, r.reported)[id]
-			return version == o.h.driver.Turn(name, started)[id] && version != o.h.driver.Turn(name, r.turn)[id]
-		})
+	return slices.ContainsFunc(classObjects(), func(id string) bool {
+		has := func(turn int) bool { return o.h.driver.Turn(name, turn)[id] == o.h.driver.Turn(name, started)[id] }
+		for _, r := range slices.Backward(shown) {
+			switch {
+			case has(r.turn) && !has(r.from):
+				return false // since then, it has that version again
+			case !has(r.turn) && has(r.reported) && min(r.reported, started) > r.turn:
+				return true
+			}
+		}
+		return false
 	})
 }
 

@@ -7,7 +7,7 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	for name, c := range o.classes.covers[w.uid] {
 		if c.covered {
 			c.tampered, c.lapsed = w.tampered, c.lapsed && o.knewNoReturn(c, l, name)
-			c.recorded = latestRotation(l.shown[name]).turn
+			c.recorded, c.told = latestRotation(l.shown[name]).turn, l.newest[name]
 			if rolled {
 				c.carried = max(c.carried, c.recorded)
 				c.brought = max(c.brought, l.newest[name])

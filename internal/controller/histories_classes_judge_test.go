@@ -166,7 +166,7 @@ func (o *oracle) mayBeByOneClock(w *workloadTruth, l *look, name string, c *clas
 		return o.excused(shownAgain)
 	case r.turn == c.carried && c.other && w.lastReload() <= l.liveAt:
 		return o.excused(startedBack)
-	case c.recorded < r.turn && r.turn <= c.carried && w.lastReload() <= l.liveAt:
+	case max(c.recorded, c.told) < r.turn && r.turn <= c.carried && w.lastReload() <= l.liveAt:
 		return o.excused(shownAgain) // when the last ledger was written, no status reported it any more
 	case r.turn <= c.carried && l.returned[name] > w.lastReload():
 		return o.excused(reportedBack)

@@ -103,8 +103,9 @@ type classCover struct {
 	// recorded is the turn of our last ledger that has the data, and carried that of our last rollout.
 	// brought is the latest reported turn at that time.
 	// tampered counts the changes of the ledger by other clients before our last write.
-	recorded, carried, brought int
-	tampered                   int
+	// told is the latest reported turn at the time of our last ledger.
+	recorded, carried, brought, told int
+	tampered                         int
 	// other reports whether our last rollout took other versions for its data than those of carried.
 	other bool
 	// late is the late status that our last rollout knew, and afterLate counts the rollouts that

@@ -121,8 +121,7 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source, pod types.UI
 
 // hidden reports whether a change happened while no controller watched, before any controller had
 // recorded the data of the workload, and the API shows nothing of it. Examples are removed keys, a
-// recreated source, several writes within one second, or a time that may be that of a label. A
-// change that is older than the digest key then counts as older than the installation.
+// recreated source, several writes within one second, or a time that may be that of a label.
 func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	s := o.sources[src]
 	adopted := w.adopted[src] > 0 && w.adopted[src] <= c.version
@@ -158,7 +157,7 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return o.excused(labeledUnseen)
 	case adopted:
 		return false
-	case !shows || lost:
+	case !shows:
 		return o.excused(notAdopted)
 	case c.date.Before(w.askedShown[src]):
 		return o.excused(shownBefore)

@@ -13,8 +13,8 @@ import (
 const (
 	// valuePardoned: a Pod lacks a value that nothing owed it before: see pardon.
 	valuePardoned excuse = "edited before it counted"
-	// chosenInGap: keys were chosen while no controller ran, and one of them did not count before. The
-	// ledger does not show it.
+	// chosenInGap: keys were chosen while no controller ran, and one of them did not count before, or all
+	// count then and one was removed. The ledger does not show it.
 	chosenInGap excuse = "chosen in a gap"
 	// unchosenLate: the choice of keys was removed soon before the controller ended. The ledger may not
 	// show that, and no annotation has a time.

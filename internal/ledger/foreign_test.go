@@ -155,7 +155,7 @@ func full() ledger.Ledger {
 	const uid, most = "00000000-0000-0000-0000-000000000000", ledger.MaxCounter
 	sum := digest.Digest{1}
 	l := ledger.Ledger{
-		UID: uid, Instance: strings.Repeat("i", 32), Counter: most, DataTime: source.MaxTime, OfKeys: true, Marks: sum, Step: 1, OnDelete: true, Selecting: sum, Run: uid,
+		UID: uid, Instance: strings.Repeat("i", 32), Counter: most, DataTime: source.MaxTime, Marks: sum, Step: 1, OnDelete: true, Selecting: sum, Run: uid,
 		NotifiedAt: source.MaxTime, ChurnUntil: source.MaxTime, Turn: ledger.Turn{At: source.MaxTime, Template: sum, Broken: true, Again: true}, Noted: sum, Writes: most, Consented: strings.Repeat("s", 64),
 		Certificates: map[string]source.Certificate{},
 	}

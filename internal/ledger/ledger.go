@@ -71,9 +71,6 @@ type Ledger struct {
 	// DataTime is the newest data time of its sources, in seconds since 1970. If data differs from
 	// its entry and is no newer than that, the API server recorded no time for the change.
 	DataTime int64
-	// OfKeys reports whether only some keys of a source count for its entry. Then an edit of its other
-	// keys, which no ledger records, may have moved its data time before such a change.
-	OfKeys bool
 	// Marks is the digest of the marks after the latest reload: Pods of a template with these marks
 	// were started after it. It is zero if nothing follows from the marks any more.
 	Marks digest.Digest

@@ -21,7 +21,6 @@ type ledgerText struct {
 	Instance   string          `json:"key,omitempty"`
 	Counter    int64           `json:"n"`
 	DataTime   int64           `json:"t,omitempty"`
-	OfKeys     bool            `json:"keys,omitempty"`
 	Marks      digest.Digest   `json:"m,omitzero"`
 	Superseded []digest.Digest `json:"old,omitempty"`
 	Step       Step            `json:"step,omitempty"`
@@ -97,7 +96,6 @@ func Parse(s string) (Ledger, error) {
 		Instance:   text.Instance,
 		Counter:    text.Counter,
 		DataTime:   text.DataTime,
-		OfKeys:     text.OfKeys,
 		Marks:      text.Marks,
 		Superseded: text.Superseded,
 		Step:       text.Step,
@@ -204,7 +202,7 @@ func (t *ledgerText) boundedCertificates() error {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, OfKeys: l.OfKeys, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Selecting: l.Selecting, Certificates: l.Certificates, Consented: l.Consented}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, Noted: l.Noted, OnDelete: l.OnDelete, Selecting: l.Selecting, Certificates: l.Certificates, Consented: l.Consented}
 	for key, sum := range l.Entries {
 		if key.IsForeign() {
 			_, gone := l.Gone[key]

@@ -178,12 +178,11 @@ func (f *Facts) weighEvidence(c *Concern, base base) finding {
 // noteTimeless records whether other data than the ledger has were written at an unknown time. The
 // API server mostly records no time for an update that only removes keys, so such data claim to be
 // no newer than the ledger. If not all keys count, these may be other keys than before, so only a
-// missing key shows that, and its time may be that of another key. If not all keys counted, any of
-// those may be missing. Without field managers, it shows only when the source was created. A union may
-// have lost a bundle at any time.
+// missing key shows that, and its time may be that of another key. Without field managers, it shows
+// only when the source was created. A union may have lost a bundle at any time.
 func (f *Facts) noteTimeless(c *Concern, base base) {
 	unseen := c.Seen.Content == 0 || f.Workload.Runs != nil
-	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime || base.ledger.OfKeys
+	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime
 	if c.Keys != nil {
 		removed = c.Source.MayLack(c.Keys)
 	}
@@ -195,7 +194,7 @@ func (f *Facts) noteTimeless(c *Concern, base base) {
 // beforeUs reports whether the data is from before the installation. Then it is not a change that
 // Reroll missed.
 func (f *Facts) beforeUs(c *Concern) bool {
-	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
+	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Began())
 }
 
 // beforeCover reports whether the data is from before the workload was opted in, by itself or with

@@ -110,7 +110,7 @@ type Installation struct {
 	// ID.
 	Key      digest.Key
 	Instance string
-	// Installed is when that key was created. Changes from before the installation roll nothing.
+	// Installed is when that key was created: see Began.
 	Installed time.Time
 	// Coverage is since when the present settings apply to the objects.
 	Coverage Coverage

@@ -176,7 +176,6 @@ func TestDecide(t *testing.T) {
 		"and nothing says how many pods there are":                       {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
 		"the same, and their labels were guessed":                        {web().ledger(nil).cm("two", 120).pods(0, 0).with(guessed).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Reload},
 		"keys were only taken away, which leaves no time":                {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
-		"keys counted then, and another one was edited since":            {web().ledger(func(l *ledger.Ledger) { l.OfKeys = true }).cm("two", 120).pods(2, 126), Reload},
 		"its fields have no managers, so its time is unknown":            {web().ledger(nil).cm("two", 80).with(func(f *Facts) { f.Concerns[0].Source.Untracked = true }).pods(2, 126), Reload},
 		"the same, and a reload for that waits, beside a mark of before": {web().ledger(waits).mark("y").cm("two", 60).pods(2, 126), Reload},
 		"the workload was seen only after the content was":               {web().ledger(nil).cmSeen("two", 90), ListPods},

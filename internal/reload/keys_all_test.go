@@ -88,15 +88,3 @@ func waitsForAll(f *Facts) {
 	l.Aggregates[source.ConfigMap] = ledger.Total{Count: 2}
 	f.Workload.LedgerText = l.String()
 }
-
-func TestTheLedgerShowsWhetherOnlySomeKeysCount(t *testing.T) {
-	for mode, want := range map[policy.KeyMode]bool{policy.KeysUsed: true, policy.KeysAll: false} {
-		s := many("info", "a", "1", policy.KeysAll, mode).pods(1, 90)
-		s.f.Workload.LedgerText = ""
-		d := decided(t, s.f)
-		known, err := ledger.Parse(d.Ledger.String())
-		if err != nil || d.Action != Record || known.OfKeys != want {
-			t.Errorf("the keys of mode %v: decided to %s, of keys %t, want %t (%v)", mode, d.Action, known.OfKeys, want, err)
-		}
-	}
-}

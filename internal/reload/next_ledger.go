@@ -38,7 +38,7 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 			next.Marks, next.Superseded = digest.Digest{}, f.superseded()
 		}
 		next.Entries[c.Source.Key.Local()] = c.Digest()
-		next.DataTime, next.OfKeys = max(next.DataTime, c.Source.DataTime.Unix()), next.OfKeys || c.Keys != nil
+		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}
 	next.Certificates = f.certificates(known, next)
 	// One digest for all sources is compared with the existing sources.

@@ -85,6 +85,7 @@ func TestASourceThatIsMade(t *testing.T) {
 		"one may have started without it":              {unseen(90).pods(1, 95), Reload},
 		"all are younger":                              {unseen(90).pods(1, 96), Record},
 		"there are none":                               {unseen(90).pods(0, 0), Record},
+		"before the digest key was made anew":          {unseen(installed-1).with(func(f *Facts) { f.Workload.Created, f.Coverage.Since = at(1), at(2) }).pods(1, 2), Reload},
 		"before the installation":                      {unseen(installed-1).with(func(f *Facts) { f.Workload.Created = at(1) }).pods(1, 2), Record},
 		"there is no ledger yet, as there was nothing": {seen(130).with(func(f *Facts) { f.Workload.LedgerText, f.Concerns = "", f.Concerns[1:] }), Reload},
 		"it was made, and edited at once":              {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited = 131, true }), Reload},

@@ -19,7 +19,8 @@ type Coverage struct {
 	AllSince time.Time
 }
 
-// Began is when the installation provably existed. If its digest key was lost, the coverage is older.
+// Began is when the installation began, as far as anything shows that: earlier changes roll nothing. If
+// the digest key was lost, the coverage is older than the present one.
 func (in Installation) Began() time.Time {
 	if since := in.Coverage.Since; !since.IsZero() && since.Before(in.Installed) {
 		return since
@@ -161,7 +162,7 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 			optedIn = at
 		}
 	}
-	for _, at := range []time.Time{f.Installed, f.Coverage.Since, f.SelectedAt} {
+	for _, at := range []time.Time{f.Began(), f.Coverage.Since, f.SelectedAt} {
 		if at.After(optedIn) {
 			optedIn = at
 		}

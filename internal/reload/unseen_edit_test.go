@@ -57,6 +57,13 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	searches := func(f *Facts) {
 		f.Workload.Policy, _ = policy.Parse(map[string]string{"reloader.stakater.com/search": "true"}, nil, annotations.DefaultNames())
 	}
+	madeAnew := func(covered int64) func(*Facts) {
+		return func(f *Facts) {
+			if f.Installed = at(90); covered != 0 {
+				f.Coverage.Since = at(covered)
+			}
+		}
+	}
 	lost := func() *situation {
 		return web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70)
 	}
@@ -79,6 +86,9 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 			f.AutoReloadAll, f.Coverage.AllSince = true, at(82)
 		}), Record, 0},
 		"the settings covered it later":                              {edited().with(func(f *Facts) { f.Coverage.Since = at(81) }), Record, 0},
+		"the digest key was made anew since, and covered it before":  {edited().with(madeAnew(50)), Reload, 0},
+		"the same, and the settings covered it later":                {edited().with(madeAnew(85)), Record, 0},
+		"the same, and nothing tells since when they covered it":     {edited().with(madeAnew(0)), Record, 0},
 		"its namespace was selected later":                           {edited().with(func(f *Facts) { f.SelectedAt = at(81) }), Record, 0},
 		"its namespace was selected before":                          {edited().with(func(f *Facts) { f.SelectedAt = at(79) }), Reload, 0},
 		"all were opted in before":                                   {edited().with(all(79)), Reload, 0},
@@ -114,20 +124,5 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 				t.Errorf("decided to %s, with %v unproven, want %s with %d: %s", d.Action, d.Unproven, tc.want, tc.unproven, d.Why)
 			}
 		})
-	}
-}
-
-func TestAnInstallationIsOlderThanADigestKeyThatWasReplaced(t *testing.T) {
-	for name, tc := range map[string]struct {
-		covered, want time.Time
-	}{
-		"it has covered its objects since before the key was made": {at(50), at(50)},
-		"its settings changed since":                               {at(90), at(80)},
-		"nothing records since when it covers them":                {time.Time{}, at(80)},
-	} {
-		in := Installation{Installed: at(80), Coverage: Coverage{Since: tc.covered}}
-		if got := in.Began(); !got.Equal(tc.want) {
-			t.Errorf("%s: it began at %s, want %s", name, got, tc.want)
-		}
 	}
 }

@@ -75,7 +75,7 @@ type Settings struct {
 
 // Complete adds the settings to the facts about a workload.
 func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Time) {
-	f.Installation, f.Instance, f.Installed, f.Now = in, in.Key.ID(), in.Began(), now
+	f.Installation, f.Instance, f.Now = in, in.Key.ID(), now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.unread()
 	f.Selective = s.SourceSelector != nil

@@ -139,6 +139,10 @@ spec:
   schedule: "0 0 1 1 *"
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}}
 ---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: reloader-meta-info, namespace: tools, annotations: {reroll.dev/coverage: "{}"}}
+---
 apiVersion: batch/v1
 kind: Job
 metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}}
@@ -172,6 +176,9 @@ func (r *reader) noLedger() {
 	}
 	if out := r.run("kubectl --namespace tools get secrets"); strings.Contains(out, "reroll-digest-key") {
 		r.Errorf("the key is left:\n%s", out)
+	}
+	if out := r.run("kubectl --namespace tools get configmap reloader-meta-info --output=yaml"); strings.Contains(out, "reroll.dev/coverage") {
+		r.Errorf("since when it was installed is left:\n%s", out)
 	}
 }
 

@@ -36,8 +36,9 @@ type Pool struct {
 	free []*swept
 }
 
-// sweptWithin bounds what would hang, and nothing else.
-const sweptWithin = 3 * time.Minute
+// sweptWithin is much longer than a new cluster takes. Kubernetes sometimes takes minutes to remove a
+// CustomResourceDefinition.
+const sweptWithin = time.Minute
 
 // OfTest is a stage on a cluster that looks new, until the end of the test.
 func (p *Pool) OfTest(t *testing.T) *Stage {
@@ -53,27 +54,32 @@ func (p *Pool) OfTest(t *testing.T) *Stage {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(t.Context()), sweptWithin, fmt.Errorf("it did not look new within %s", sweptWithin))
 		defer cancel()
-		changed, err := p.putBack(ctx, s)
+		left, err := p.putBack(ctx, s)
 		if err != nil {
 			t.Error(err)
 		}
-		if len(changed) > 0 {
-			t.Logf("the cluster ends with the test, which changed %s", strings.Join(changed, ", "))
+		if left != "" {
+			t.Logf("the cluster ends with the test: %s", left)
 		}
 	})
 	return of
 }
 
 // putBack sweeps a cluster. It ends if something is not as it was, which is returned.
-func (p *Pool) putBack(ctx context.Context, s *swept) (changed []string, err error) {
-	changed, err = s.sweep(ctx)
-	if err != nil || len(changed) > 0 {
-		return changed, errors.Join(err, s.cluster.Stop())
+func (p *Pool) putBack(ctx context.Context, s *swept) (left string, err error) {
+	changed, err := s.sweep(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err.Error(), s.cluster.Stop()
+	case err != nil:
+		return "", errors.Join(err, s.cluster.Stop())
+	case len(changed) > 0:
+		return "it changed " + strings.Join(changed, ", "), s.cluster.Stop()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, s)
-	return nil, nil
+	return "", nil
 }
 
 func (p *Pool) next(ctx context.Context) (*swept, error) {

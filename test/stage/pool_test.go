@@ -1,12 +1,15 @@
 package stage
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/cluster"
@@ -58,5 +61,26 @@ func TestAClusterOfAPoolLooksNewToTheNextTest(t *testing.T) {
 	})
 	if len(pool.free) != 0 {
 		t.Error("the cluster whose namespace default was changed is used again")
+	}
+}
+
+func TestAClusterThatKeepsWhatATestLeftEnds(t *testing.T) {
+	var pool Pool
+	s, err := pool.next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "kept", "finalizers": []any{"example.k8s.io/nobody"}},
+	}}
+	if _, err := s.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default").Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	left, err := pool.putBack(ctx, s)
+	if err != nil || left == "" || len(pool.free) != 0 {
+		t.Errorf("%q is left (%v), and %d clusters are free; want something, and none", left, err, len(pool.free))
 	}
 }

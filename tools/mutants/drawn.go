@@ -8,7 +8,7 @@ func drawn() []mutation {
 			what: "a lost digest key: the installation began with the present one",
 			file: "internal/reload/unseen_edit.go",
 			from: "	if since := in.Coverage.Since; !since.IsZero() && since.Before(in.Installed) {", to: "	if since := in.Coverage.Since; since.IsZero() {",
-			in: core, tests: "^TestAnInstallationIsOlderThanADigestKeyThatWasReplaced$",
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{
 			what: "everything opted in: since when it is does not matter",
@@ -97,7 +97,7 @@ func drawn() []mutation {
 		{
 			what: "managers forgotten: data that claims to be much older than the ledger is",
 			file: "internal/reload/compare.go",
-			from: "	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime ||", to: "	removed := c.Source.DataTime.Unix() == base.ledger.DataTime && !c.Source.Untracked ||",
+			from: "	removed := c.Source.DataTime.Unix() <= base.ledger.DataTime\n", to: "	removed := c.Source.DataTime.Unix() == base.ledger.DataTime && !c.Source.Untracked\n",
 			in: controller, tests: histories,
 		},
 		{

@@ -6,24 +6,12 @@ const keyHistories = "^TestHistoriesOfKeys$"
 // keys are mutations of which keys of a source count.
 func keys() []mutation {
 	const (
-		history, concerned, rule, uses = "internal/state/key_history.go", "internal/reload/keys.go", "internal/policy/keys.go", "internal/workload/used_keys.go"
-		changes                        = "internal/state/key_changes.go"
-		unused, chosen, templates      = "^TestAKeyThatDoesNotCountIsNoReconciliation$", "^TestChoosingOtherKeysRollsNothing$", "^FuzzReferences$"
-		selected, counted              = "^TestAllKeysOfASelectedSourceCount$", "^TestWhichKeysCount$"
+		history, core, rule, uses = "internal/state/key_history.go", "internal/reload/keys.go", "internal/policy/keys.go", "internal/workload/used_keys.go"
+		changes                   = "internal/state/key_changes.go"
+		unused, chosen, templates = "^TestAKeyThatDoesNotCountIsNoReconciliation$", "^TestChoosingOtherKeysRollsNothing$", "^FuzzReferences$"
+		selected, counted         = "^TestAllKeysOfASelectedSourceCount$", "^TestWhichKeysCount$"
 	)
 	return []mutation{
-		{
-			what: "keys: an edit of a key that did not count shows when one that did was removed",
-			file: "internal/reload/compare.go",
-			from: " || base.ledger.OfKeys\n", to: "\n",
-			in: core, tests: "^TestDecide$",
-		},
-		{
-			what: "keys: a ledger does not show that only some counted",
-			file: "internal/reload/next_ledger.go",
-			from: "next.OfKeys || c.Keys != nil\n", to: "false\n",
-			in: core, tests: "^TestTheLedgerShowsWhetherOnlySomeKeysCount$",
-		},
 		{
 			what: "keys: a change of a key that does not count reaches workloads",
 			file: history,
@@ -80,19 +68,19 @@ func keys() []mutation {
 		},
 		{
 			what: "keys: a digest of other keys of the same data counts as other data",
-			file: concerned,
+			file: core,
 			from: "		if recorded == c.Source.DigestOf(keys) || c.Earlier", to: "		if c.Earlier",
 			in: controller, tests: chosen,
 		},
 		{
 			what: "keys: a digest of the whole source counts as other data where only some keys count",
-			file: concerned,
+			file: core,
 			from: "	case c.Keys != nil && (recorded", to: "	case c.Keys == nil && (recorded",
 			in: controller, tests: "^TestASwitchWhileNoControllerRuns$",
 		},
 		{
 			what: "keys: what changes after labels select a source counts from its first change on",
-			file: concerned,
+			file: core,
 			from: "	labeled := f.reselected(c)\n", to: "	labeled := uint64(0)\n",
 			in: controller, tests: selected,
 		},

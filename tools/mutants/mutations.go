@@ -92,7 +92,7 @@ func mutations() []mutation {
 		{
 			what: "what changed before the installation is acted upon",
 			file: "internal/reload/compare.go",
-			from: "c.Source.DataTime.Before(f.Installed)\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",
+			from: "c.Source.DataTime.Before(f.Began())\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",
 			in: controller, tests: histories,
 		},
 		{

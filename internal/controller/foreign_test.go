@@ -193,7 +193,7 @@ func TestTheLabelsOfANamespaceShowToNobodyElse(t *testing.T) {
 		s := newStage(t)
 		s.lead()
 		s.opts().NamespaceSelector = labels.SelectorFromSet(labels.Set{"team": "a"})
-		s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}, false)
+		s.showsNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}, false)
 		s.add("web", true, "")
 		s.play(3 * time.Second)
 		s.elsewhere("infra", "ca", "1", allow)

@@ -118,7 +118,7 @@ func TestARestartDoesNotEndAFreeze(t *testing.T) {
 
 func TestAFreezeOfAnotherNamespaceHoldsNothingHere(t *testing.T) {
 	s := withFreezes(t)
-	s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Annotations: map[string]string{annotations.Freeze: anHour}}}, true)
+	s.showsNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Annotations: map[string]string{annotations.Freeze: anHour}}}, true)
 	for _, namespace := range []string{"other", namespace} {
 		s.configMaps().arrives(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: metainfo.Name, ResourceVersion: "7", Annotations: map[string]string{annotations.Freeze: anHour},

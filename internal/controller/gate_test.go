@@ -215,7 +215,7 @@ func TestAnotherLimitCountsAtOnce(t *testing.T) {
 	}
 	namespaceRaised := func(s *stage) {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{annotations.Churn: "off"}}}
-		s.controller.putNamespace(ns, true)
+		s.showsNamespace(ns, true)
 	}
 	for about, change := range map[string]func(*stage){"on the workload": raised, "on its namespace": namespaceRaised} {
 		t.Run(about, func(t *testing.T) {
@@ -235,8 +235,8 @@ func TestAnotherLimitCountsAtOnce(t *testing.T) {
 func TestAWrongLimitOfANamespaceIsReportedOnceAndSetsNothing(t *testing.T) {
 	s := flapping(t)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{annotations.Churn: "often"}}}
-	s.controller.putNamespace(ns, true)
-	s.controller.putNamespace(ns, true)
+	s.showsNamespace(ns, true)
+	s.showsNamespace(ns, true)
 	s.heard("not a limit", `shop AnnotationIgnored: annotation reroll.dev/churn has "often": has no effect; write a number of reloads and a time`)
 	s.editAndPlay("5")
 	s.holds("the flag counts", 1)

@@ -40,7 +40,7 @@ func halting(t *testing.T) (*waveStage, *pinboard) {
 	s := inWaves(t, nil, "0", "0", "0", "0")
 	pins := &pinboard{}
 	s.opts().Halt, s.opts().Halts = gate.Halt{Percent: 50, Last: 4}, pins
-	s.controller.storm = newStorm(s.opts().Halt)
+	s.haltsAgain()
 	s.change("2")
 	s.want("nothing failed yet", "w0 w1 w2 w3")
 	s.roll("w2", true)
@@ -147,7 +147,7 @@ func TestAnUrgentChangeIsNotHalted(t *testing.T) {
 func TestARestartDoesNotEndAHalt(t *testing.T) {
 	s, _ := halting(t)
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.controller.accept(next.Context())
 	next.edit("ca", "3")
 	next.play(5 * time.Second)
@@ -166,7 +166,7 @@ func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 		s.edited(name, func(d *appsv1.Deployment) { d.Status.Conditions = nil })
 	}
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.controller.accept(next.Context())
 	ask := next.controller.otherWorkloads(nil).Halt
 	if a := ask(named("w2")); a.Open() || a.Stopped {
@@ -186,7 +186,7 @@ func (s *waveStage) again() *waveStage {
 	next.server, next.controller.api, next.events = s.server, next, s.events
 	next.running, next.oldPods = s.running, true
 	next.opts().Halt, next.opts().Halts = s.opts().Halt, s.opts().Halts
-	next.controller.storm = newStorm(s.opts().Halt)
+	next.haltsAgain()
 	next.clock.SetTime(s.clock.Now())
 	next.lead()
 	src, err := s.server.Get("configmaps", inShop("ca"))
@@ -211,13 +211,13 @@ func TestWithoutAHaltLedgersNoteNoTime(t *testing.T) {
 		t.Errorf("it notes %d", at)
 	}
 	s.opts().Halt = gate.DefaultHalt()
-	s.controller.storm = newStorm(s.opts().Halt)
+	s.haltsAgain()
 	s.roll("w0", true)
 	s.change("3")
 	if at := s.known().ReloadBegan(named("w0")); at == 0 {
 		t.Error("with one, it notes none")
 	}
-	s.controller.dropped(named("w0"))
+	s.forgets(named("w0"))
 	if keys := s.known().LatestReloads(9); len(keys) != 0 {
 		t.Errorf("%v are left", keys)
 	}
@@ -225,7 +225,7 @@ func TestWithoutAHaltLedgersNoteNoTime(t *testing.T) {
 
 func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 	s, _ := halting(t)
-	s.controller.dropped(named("w1"))
+	s.forgets(named("w1"))
 	s.halted("one failed workload is deleted", false)
 	s.change("3")
 	s.want("one failed workload is deleted", "w0 w2 w3")
@@ -235,7 +235,7 @@ func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 func TestReloadsOfTheSameSecondHaveAnOrder(t *testing.T) {
 	s := inWaves(t, nil, "0", "0", "0")
 	s.opts().Halt = gate.Halt{Percent: 100, Last: 2}
-	s.controller.storm = newStorm(s.opts().Halt)
+	s.haltsAgain()
 	s.change("2")
 	keys := s.known().LatestReloads(2)
 	want := []workload.Key{named("w2"), named("w1")}

@@ -149,8 +149,6 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	}):
 		w.overwritten[src] = c.version
 		return o.excused(overwrittenUnseen)
-	case c.version <= w.bare:
-		return o.excused(notAdopted)
 	case lost && src.Resource == "secrets":
 		return (!shows || !c.date.After(w.noted) || !c.proven) && o.excused(keyLostUnseen)
 	case c.date.IsZero() && w.labeled[src] >= c.version:

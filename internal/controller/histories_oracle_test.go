@@ -109,9 +109,6 @@ func (o *oracle) installed() { o.installedAt, o.installedIn = o.h.server.Version
 func (o *oracle) keyLost() {
 	o.keyLostAt, o.keyless = o.h.server.Version(), true
 	for _, w := range o.truths() {
-		if w.noted.IsZero() {
-			w.bare = o.keyLostAt
-		}
 		for _, src := range sources() {
 			if src.Resource == "secrets" {
 				delete(w.adopted, src)

@@ -81,8 +81,6 @@ type workloadTruth struct {
 	carried, wrote map[simapi.Source]uint64
 	// noted is the newest date of the data that the controller had been shown when it wrote last.
 	noted time.Time
-	// bare is when the digest key was last lost while it had no ledger.
-	bare uint64
 	// overwritten are changes that left no time, after a change that no controller had acted on.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64

@@ -17,7 +17,7 @@ import (
 func (s *stage) setNamespace(values map[string]string, live bool) {
 	s.Helper()
 	ns := s.namespaceWith(values)
-	s.controller.putNamespace(ns, live)
+	s.showsNamespace(ns, live)
 }
 
 func (s *stage) namespaceWith(values map[string]string) *corev1.Namespace {
@@ -154,7 +154,7 @@ func TestANamespaceThatIsAnnotatedWhileNoControllerRunsRollsNothing(t *testing.T
 func (s *stage) restartedIn(ns *corev1.Namespace) *stage {
 	s.Helper()
 	next := s.restarted()
-	next.controller.putNamespace(ns, false)
+	next.showsNamespace(ns, false)
 	next.known().KeepNamespaces(func(string) bool { return true })
 	return next
 }

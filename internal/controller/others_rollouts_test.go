@@ -58,7 +58,7 @@ func TestPodsKeptByAnotherClientsRolloutAreReportedOnce(t *testing.T) {
 	}
 	again.configMaps().isListed(source)
 	again.deployments().isListed(again.stands())
-	again.controller.trackAll()
+	again.followsAll()
 	again.play(time.Hour)
 	again.want(0)
 
@@ -78,7 +78,7 @@ func TestPodsReplacedByAnotherClientsRolloutAreNotReported(t *testing.T) {
 			r.status(3, 3, 3)
 		},
 		"the Deployment is deleted": func(r *road) {
-			r.controller.dropped(workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"})
+			r.forgets(workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"})
 		},
 	} {
 		t.Run(about, func(t *testing.T) {

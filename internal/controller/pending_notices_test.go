@@ -68,16 +68,16 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
 			s.clock.Step(s.opts().Settle)
-			s.controller.anotherLeads()
+			s.loses()
 		}, nil},
 		"another instance acts, and does not look at it yet": {func(s *stage) {
 			s.add("web", true, "")
 			s.clock.Step(s.opts().Settle - 1)
-			s.controller.anotherLeads()
+			s.loses()
 		}, []string{"web Watching"}},
 		"another instance has acted before": {func(s *stage) {
 			s.add("web", false, "")
-			s.controller.anotherLeads()
+			s.loses()
 			s.annotateSource(true, misspelt)
 		}, []string{"web AnnotationIgnored: reloader.stakater.com/mach"}},
 	} {
@@ -89,7 +89,7 @@ func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 			s.play(time.Minute)
 			s.heard("when it acts", tc.want...)
 			s.controller.pending.emitAll()
-			s.controller.anotherLeads() // which is over
+			s.loses() // which is over
 			s.play(time.Minute)
 			s.heard("later")
 			if len(s.controller.pending.of)+s.controller.newcomers() != 0 {

@@ -12,7 +12,7 @@ import (
 func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 	s := failed(t)
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.play(5 * time.Minute)
 	if next.controller.StoppedSources() != 1 {
 		t.Error("it does not know of the stop")
@@ -20,13 +20,13 @@ func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 	next.heard("a restart")
 	next.change("3")
 	next = next.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.roll("w0", false)
 	next.play(11 * time.Minute)
 	next.heard("the next data fails, too", "ca WavesStopped", "w1 ReloadHeld")
 
 	next = next.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.play(2 * time.Minute)
 	next.heard("another restart")
 	next.roll("w0", true)
@@ -37,7 +37,7 @@ func TestARestartRepeatsNoNoticeOfAStop(t *testing.T) {
 func TestAStopThatBeginsAgainIsAnotherOne(t *testing.T) {
 	s := failed(t)
 	s = s.again()
-	s.controller.trackAll()
+	s.followsAll()
 	s.play(time.Minute)
 	s.heard("a restart")
 	s.source(annotations.Soak, "5m")
@@ -57,7 +57,7 @@ func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
 	s.says = nil
 	for _, about := range []string{"a restart", "another restart"} {
 		next := s.again()
-		next.controller.trackAll()
+		next.followsAll()
 		next.controller.accept(next.Context())
 		before := next.controller.storm.before
 		if !before {
@@ -79,7 +79,7 @@ func TestARestartRepeatsNoNoticeOfAHalt(t *testing.T) {
 func TestAHaltGoesOnUntilThePodsAreListed(t *testing.T) {
 	s, pins := halting(t)
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.controller.accept(next.Context())
 	if next.controller.ReloadsHalted() || !next.controller.storm.Unsure() {
 		t.Fatal("the failures are known before the Pods are listed")

@@ -29,7 +29,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 			}
 		}
 	}
-	n.controller.trackAll()
+	n.followsAll()
 	return n
 }
 

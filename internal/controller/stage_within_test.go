@@ -1,11 +1,13 @@
 package controller
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
@@ -14,6 +16,21 @@ import (
 
 // lead makes the controller the leader, as the end of its start does.
 func (s *stage) lead() { s.controller.acting.Store(true) }
+
+// loses is called when another replica takes the Lease.
+func (s *stage) loses() { s.controller.anotherLeads() }
+
+// followsAll follows the rollouts that a controller finds when it starts.
+func (s *stage) followsAll() { s.controller.trackAll() }
+
+// haltsAgain counts reloads that fail anew, by the present options.
+func (s *stage) haltsAgain() { s.controller.storm = newStorm(s.opts().Halt) }
+
+// forgets is called when a watch has shown that a workload is deleted.
+func (s *stage) forgets(key workload.Key) { s.controller.dropped(key) }
+
+// showsNamespace shows a namespace, in a snapshot unless live.
+func (s *stage) showsNamespace(ns *corev1.Namespace, live bool) { s.controller.putNamespace(ns, live) }
 
 // leadsWhile sets when the controller still is the leader; always, if it is nil.
 func (s *stage) leadsWhile(leads func() bool) {

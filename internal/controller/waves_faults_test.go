@@ -142,7 +142,7 @@ func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
 	s.change("2")
 	s.roll("w0", false)
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.unlistable = rejected()
 	next.play(10 * time.Minute)
 	next.want("the Pods cannot be listed", "")
@@ -176,7 +176,7 @@ func TestWhatIsDownAtARestartIsNotDone(t *testing.T) {
 	}
 	available(s, 0, corev1.ConditionFalse)
 	next := s.again()
-	next.controller.trackAll()
+	next.followsAll()
 	next.play(time.Minute)
 	next.want("the canary is down", "")
 	available(next, 1, corev1.ConditionTrue)
@@ -215,7 +215,7 @@ func TestANextLeaderCountsARolloutWithEarlierData(t *testing.T) {
 		next := s.again()
 		next.reloadedWith = s.reloadedWith
 		next.unlistable = rejected()
-		next.controller.trackAll()
+		next.followsAll()
 		next.server.Advance(5 * time.Second)
 		next.edit("ca", "3")
 		next.play(5 * time.Second)
@@ -299,7 +299,7 @@ func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
 	for step := 0; len(order) < len(s.names) && step < 20; step++ {
 		s = s.again()
 		s.reloadedWith = started
-		s.controller.trackAll()
+		s.followsAll()
 		s.play(time.Minute)
 		rolling := ""
 		for _, name := range s.names {
@@ -315,7 +315,7 @@ func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
 		}
 		s = s.again()
 		s.reloadedWith = started
-		s.controller.trackAll()
+		s.followsAll()
 		s.play(time.Second)
 		if len(started) > len(order)+1 {
 			t.Fatalf("during the rollout of %s, another one starts: %v", rolling, started)

@@ -228,7 +228,7 @@ func TestNoMoreRollAtATimeThanAllowed(t *testing.T) {
 func TestAFailureStopsTheRestUntilItRecovers(t *testing.T) {
 	for about, ends := range map[string]func(*waveStage){
 		"it recovers":   func(s *waveStage) { s.roll("w0", true) },
-		"it is deleted": func(s *waveStage) { s.controller.dropped(named("w0")); s.play(time.Second) },
+		"it is deleted": func(s *waveStage) { s.forgets(named("w0")); s.play(time.Second) },
 		"it is resumed": func(s *waveStage) { s.source(annotations.Resumed, s.digestOf("ca")) },
 		"it is urgent":  func(s *waveStage) { s.source(annotations.Urgent, "true") },
 		"one may fail":  func(s *waveStage) { s.source(annotations.MaxFailures, "1") },

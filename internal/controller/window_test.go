@@ -48,7 +48,7 @@ func (s *stage) annotateWeb(key, value string) {
 }
 
 func (s *stage) annotateNamespace(values map[string]string) {
-	s.controller.putNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: values}}, true)
+	s.showsNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: values}}, true)
 }
 
 func TestWhatWaitsStartsWhenItsWindowOpensAndNothingStartsWhenItCloses(t *testing.T) {

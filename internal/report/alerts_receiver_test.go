@@ -75,11 +75,13 @@ func (j *journal) String() string {
 type switchboard struct {
 	*testing.T
 	*Report
-	far   *far
-	log   *journal
-	clock *clocktesting.FakeClock
-	stop  func()
-	ended chan struct{}
+	far     *far
+	log     *journal
+	metrics *Metrics
+	alerts  *Alerts
+	clock   *clocktesting.FakeClock
+	stop    func()
+	ended   chan struct{}
 }
 
 const token = "hunter2"
@@ -96,8 +98,9 @@ func connect(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Req
 		c(&opts)
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	metrics := NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
-	s.Report = New(log, newDesk(t, false).events, metrics, NewAlerts(opts, s.clock, log, metrics), false)
+	s.metrics = NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
+	s.alerts = NewAlerts(opts, s.clock, log, s.metrics)
+	s.Report = New(log, newDesk(t, false).events, s.metrics, s.alerts, false)
 	return s
 }
 
@@ -144,9 +147,11 @@ func (s *switchboard) until(what string, holds func() bool) {
 	}
 }
 
-func (s *switchboard) sent() float64     { return counted(s.metrics.alerts.WithLabelValues("sent")) }
-func (s *switchboard) dropped() float64  { return counted(s.metrics.alerts.WithLabelValues("dropped")) }
-func (s *switchboard) failures() float64 { return counted(s.metrics.unsent) }
+func (s *switchboard) counted(name string) float64 { return series(s.T, s.metrics)[name] }
+
+func (s *switchboard) sent() float64     { return s.counted(`reloader_alerts_total{result="sent"}`) }
+func (s *switchboard) dropped() float64  { return s.counted(`reloader_alerts_total{result="dropped"}`) }
+func (s *switchboard) failures() float64 { return s.counted("reloader_alert_failures_total") }
 
 func (s *switchboard) told(n int) {
 	s.until(fmt.Sprint(n, " to be told"), func() bool { return s.sent() == float64(n) })

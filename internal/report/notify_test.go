@@ -41,7 +41,7 @@ func TestReloadsAgainAndAgainAreCounted(t *testing.T) {
 	d := newDesk(t, false)
 	d.Notify(notice.TooOften(web(), notice.Often{Reloads: 10, Changes: 9}))
 	d.Notify(notice.PauseBack(web()))
-	if got := counted(d.metrics.often); got != 1 {
+	if got := d.counted("reloader_reloaded_often_total"); got != 1 {
 		t.Errorf("counted %v times", got)
 	}
 }

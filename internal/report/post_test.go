@@ -70,7 +70,7 @@ func TestAHangingReceiverDelaysNothing(t *testing.T) {
 	s.until("a try to end", func() bool { return s.failures() >= 1 })
 	// All of these return while the receiver still has the first one.
 	s.reload(2000)
-	if got := counted(s.metrics.executed.WithLabelValues("true")); got != 2001 || strings.Count(s.log.String(), "Changes detected in") != 2001 {
+	if got := s.counted(`reloader_reload_executed_total{success="true"}`); got != 2001 || strings.Count(s.log.String(), "Changes detected in") != 2001 {
 		t.Errorf("%v reloads are counted", got)
 	}
 	s.lost(2001)

@@ -15,8 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -54,15 +52,17 @@ func (s *taken) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // desk is a Report with all its output.
 type desk struct {
 	*Report
-	server *taken
-	events *Events
-	clock  *clocktesting.FakeClock
-	log    *bytes.Buffer
+	t       *testing.T
+	server  *taken
+	events  *Events
+	metrics *Metrics
+	clock   *clocktesting.FakeClock
+	log     *bytes.Buffer
 }
 
 func newDesk(t *testing.T, dryRun bool) *desk {
 	t.Helper()
-	d := &desk{server: &taken{status: http.StatusCreated}, log: &bytes.Buffer{}}
+	d := &desk{t: t, server: &taken{status: http.StatusCreated}, log: &bytes.Buffer{}}
 	server := httptest.NewServer(d.server)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
@@ -73,16 +73,9 @@ func newDesk(t *testing.T, dryRun bool) *desk {
 	d.clock = clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	d.events = NewEvents(client, d.clock, log, "reroll-0")
-	d.Report = New(log, d.events, NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true}), nil, dryRun)
+	d.metrics = NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
+	d.Report = New(log, d.events, d.metrics, nil, dryRun)
 	return d
-}
-
-func counted(c prometheus.Counter) float64 {
-	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		return -1
-	}
-	return m.GetCounter().GetValue()
 }
 
 // published are the events that are out when everything ends.
@@ -93,8 +86,11 @@ func (d *desk) published() []eventsv1.Event {
 	return d.server.events
 }
 
+// counted is the value of a counter that is served.
+func (d *desk) counted(name string) float64 { return series(d.t, d.metrics)[name] }
+
 func (d *desk) executed(success string) float64 {
-	return counted(d.metrics.executed.WithLabelValues(success))
+	return d.counted(`reloader_reload_executed_total{success="` + success + `"}`)
 }
 
 func web() *workload.Workload {
@@ -172,8 +168,8 @@ func TestOnlyTheFirstFailureOfARowIsAnEvent(t *testing.T) {
 	if want := "Update for 'web' of type 'Deployment' in namespace 'shop' failed with error admission webhook says no"; d.server.events[0].Note != want {
 		t.Errorf("the event says %q", d.server.events[0].Note)
 	}
-	if d.executed("false") != 6 || counted(d.metrics.retries) != 6 {
-		t.Errorf("counted as %v failures and %v retries, want 6", d.executed("false"), counted(d.metrics.retries))
+	if d.executed("false") != 6 || d.counted("reloader_retries_total") != 6 {
+		t.Errorf("counted as %v failures and %v retries, want 6", d.executed("false"), d.counted("reloader_retries_total"))
 	}
 	if got := strings.Count(d.log.String(), "level=WARN"); got != 6 {
 		t.Errorf("%d warnings, want one for each try", got)
@@ -183,7 +179,7 @@ func TestOnlyTheFirstFailureOfARowIsAnEvent(t *testing.T) {
 func TestAFailedLedgerWriteIsNoFailedReload(t *testing.T) {
 	d := newDesk(t, false)
 	d.Failed(web(), reload.Decision{Action: reload.Record}, errors.New("no"), time.Second, false)
-	if len(d.published()) != 0 || d.executed("false") != 0 || counted(d.metrics.retries) != 1 {
+	if len(d.published()) != 0 || d.executed("false") != 0 || d.counted("reloader_retries_total") != 1 {
 		t.Error("it is told as a failed reload, or not as a retry")
 	}
 }

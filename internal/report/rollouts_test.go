@@ -71,7 +71,7 @@ func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
 				t.Errorf("got %+v\nwant %s", events, want)
 			}
-			if got := counted(d.metrics.stuck.WithLabelValues(string(o.Cause))); got != 1 {
+			if got := d.counted(`reloader_not_rolled_total{cause="` + string(o.Cause) + `"}`); got != 1 {
 				t.Errorf("counted %v times", got)
 			}
 			if log := d.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, "cause="+string(o.Cause)) {
@@ -154,7 +154,7 @@ func TestARevertThatIsFinalCountsAsNotRolled(t *testing.T) {
 	for _, action := range []reload.Action{reload.Reload, reload.Record, reload.Nothing} {
 		d.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{}})
 	}
-	if got := counted(d.metrics.stuck.WithLabelValues("reverted")); got != 1 {
+	if got := d.counted(`reloader_not_rolled_total{cause="reverted"}`); got != 1 {
 		t.Errorf("counted %v times", got)
 	}
 }

@@ -45,7 +45,7 @@ MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql test/brows
 APART = ./test/edges ./test/lease ./test/permissions ./test/demo ./test/chart ./test/docs
 FIRST = ./test/scenarios ./test/faults ./internal/intake
 ALL_PACKAGES = $(patsubst github.com/reroll-dev/reroll/%,./%,$(shell $(GO) list ./...))
-PACKAGES = $(FIRST) $(filter-out $(FIRST) $(APART) $(TOOLS) ./test/image ./test/node ./test/release ./test/gitops%,$(ALL_PACKAGES))
+PACKAGES = $(FIRST) $(filter-out $(FIRST) $(APART) $(TOOLS) ./test/image ./test/node ./test/csi ./test/release ./test/gitops%,$(ALL_PACKAGES))
 # The tests of what other tests are made of: that changes seldom, so they have a target of their own.
 TOOLS = ./test/cluster ./test/harness ./test/simapi ./test/stage ./tools/make ./tools/suite
 # These start a Kubernetes, or use what is built for one, or wait for minutes.
@@ -207,10 +207,10 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 test-image: image cgo suite ## Load the image into containerd (Debian: apt-get install containerd)
 	$(TEST) $(RACE) -count=1 -timeout 10m ./test/image
 
-test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
-	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes
+test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say; the Secrets Store CSI driver (Debian: apt-get install containerd runc iproute2)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes secrets-store
 	@# Tests on nodes mostly wait for them, so more than processors run at a time.
-	$(TEST) -count=1 -parallel 4 -timeout 40m ./test/node
+	$(TEST) -count=1 -parallel 4 -timeout 40m ./test/node ./test/csi
 
 test-browser: linux cgo chromium suite ## The pages of reroll ui in Chromium: readers, hostile names, restarts, keyboard, accessibility (Debian: apt-get install chromium)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build

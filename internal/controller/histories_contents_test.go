@@ -48,7 +48,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	if !c.date.IsZero() && (first || content != s.content) {
 		s.written = append(s.written, c.date)
 	}
-	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown), len(e.Object.GetManagedFields()) == 0})
+	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown), len(e.Object.GetManagedFields()) == 0, editedIn(e.Object)})
 	if !first && content != s.content {
 		o.h.count("changes")
 		s.changes = append(s.changes, c)
@@ -67,6 +67,8 @@ type dated struct {
 	// was there, with a new time. It may have been edited before, because such edits have no time.
 	proven, misleads bool
 	untracked        bool // no field has a manager, so that the time is only that of the creation
+	// edited is when a manager that owns nothing else last wrote data; zero if none has.
+	edited time.Time
 }
 
 // timeless reports whether the API records no time for a change, or shows only an earlier time by
@@ -142,6 +144,26 @@ func shownTime(obj simapi.Object) (shown time.Time, proven bool) {
 		shown = m.Time.Time
 	}
 	return shown, proven
+}
+
+// editedIn returns when a manager last wrote data that owns nothing else; zero if none has since the
+// creation.
+func editedIn(obj simapi.Object) (edited time.Time) {
+	for _, m := range obj.GetManagedFields() {
+		fields := m.FieldsV1.GetRawString()
+		alone := strings.Contains(fields, `"f:data"`) && !strings.Contains(fields, `"f:metadata"`)
+		if m.Time != nil && alone && m.Time.After(obj.GetCreationTimestamp().Time) && m.Time.After(edited) {
+			edited = m.Time.Time
+		}
+	}
+	return edited
+}
+
+// provesEdit reports whether the API shows that the data of a source was edited, and Pods may be older.
+// Another manager may have written a label since, beside the data.
+func (o *oracle) provesEdit(l *look, src simapi.Source) bool {
+	shown := o.sources[src].datedAt(l.known[src])
+	return shown.proven || !shown.edited.IsZero() && l.older(shown.edited)
 }
 
 // dateAt returns the time that the API shows for the data in a version of the object.

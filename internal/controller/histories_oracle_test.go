@@ -215,7 +215,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(seemsEdited)
 		case o.labeledLater(w, src, l):
 			return "", o.excused(optedInUnseen)
-		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
+		case o.mayHaveReturned(w) && !w.noted.IsZero() && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
 		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):
 			return "", o.excused(installedThen)
@@ -297,7 +297,7 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 			return true
 		}
 	}
-	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
+	return !o.provesEdit(l, src) && c.version <= l.live[src.Resource]
 }
 
 // widenedAnew reports whether a workload was widened by something other than a template that may
@@ -329,7 +329,7 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	switch {
 	case !l.older(shown):
 		return false
-	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]) && c.version <= l.live[src.Resource]:
+	case !o.provesEdit(l, src) && (w.wrote[src] == 0 || w.forgotten[src]) && c.version <= l.live[src.Resource]:
 		return false // without a ledger, unseen changes have only a time, which may be that of a label
 	case l.pods.Count == 0:
 		return o.excused(podsNotFound)

@@ -35,7 +35,7 @@ func (f *Facts) madeLater(c *Concern) bool {
 		return true
 	case c.Seen.Created == 0 && f.Workload.Created.Add(source.StartLag).Before(c.Source.Created):
 		pods := f.podsOf(c)
-		return pods == nil || pods.readyBefore(c.Source.Created) // byPods asks for them
+		return pods == nil || pods.readyBefore(c.Source.Created) || f.unlisted(pods) // byPods asks for them
 	case !quiet.Before(c.Source.Created.Add(time.Second)):
 		return false
 	default:

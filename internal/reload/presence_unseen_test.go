@@ -35,6 +35,7 @@ func TestASourceThatIsMadeUnseenSoonAfterItsWorkload(t *testing.T) {
 		"it is too soon for pods to prove it":  {unseen(85), Record},
 		"creations do not count":               {unseen(80).with(func(f *Facts) { f.OnCreate = false }), Record},
 		"there are no pods":                    {pods(), Record},
+		"its pods cannot be listed":            {pods().with(guessed).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
 		"one was ready before":                 {pods(StartedPod{Created: at(81)}, StartedPod{Created: at(81), Ready: at(84)}), Reload},
 		"none is ready":                        {pods(StartedPod{Created: at(81), Started: at(82)}), Record},
 		"clocks may differ by as much":         {pods(StartedPod{Created: at(81), Ready: at(85)}), Record},

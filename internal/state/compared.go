@@ -79,7 +79,7 @@ func (w *workloadRecord) isBefore(version uint64) bool {
 func (w *workloadRecord) missedOne(s *State) bool {
 	for key := range w.away {
 		now, ok := s.index.source(key.In(w.Key.Namespace))
-		if ok && w.isBefore(now.changedFor(w.keysOf(&now.Source, s.keys))) {
+		if ok && (w.isBefore(now.changed) || w.isBefore(now.changedFor(w.keysOf(&now.Source, s.keys)))) {
 			return true
 		}
 	}
@@ -146,7 +146,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 	}
 	for key, version := range versions {
 		now, ok := s.index.source(key.In(w.Key.Namespace))
-		if !ok || now.changedFor(w.keysOf(&now.Source, s.keys)) <= version {
+		if !ok || !s.changedAfter(w, now, version) {
 			continue
 		}
 		if away == nil {
@@ -169,7 +169,7 @@ func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey
 		switch {
 		case away.Version > version:
 			since[key] = away
-		case ok && now.changedFor(w.keysOf(&now.Source, s.keys)) > version:
+		case ok && s.changedAfter(w, now, version):
 			since[key] = reload.Away{Version: version + 1}
 		}
 	}

@@ -75,6 +75,12 @@ func (r *sourceRecord) changedFor(keys *source.Keys) uint64 {
 	return r.keys.first.changed
 }
 
+// changedAfter reports whether a key that counts for a workload changed after a version. To match its
+// annotations takes time, so they are only matched if any key did.
+func (s *State) changedAfter(w *workloadRecord, now *sourceRecord, version uint64) bool {
+	return now.changed > version && now.changedFor(w.keysOf(&now.Source, s.keys)) > version
+}
+
 // concern is the source as a workload sees it for which only some keys count.
 func (r *sourceRecord) concern(keys *source.Keys) reload.Concern {
 	c := reload.Concern{Source: r.Source, Seen: r.seen}

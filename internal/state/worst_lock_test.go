@@ -106,3 +106,30 @@ func TestAChangedKeyIsMatchedWithoutTheLock(t *testing.T) {
 	}
 	t.Errorf("the lock is held for %s", held)
 }
+
+// A workload may use one key of each of many ConfigMaps, and name thousands of others.
+func TestAComparisonMatchesNoNamesWithTheLock(t *testing.T) {
+	const uses = 1000
+	s, held := New(false), time.Duration(math.MaxInt64)
+	s.PutWorkload(ofTemplate(oneKey(uses), byName, numbered(strings.Repeat("a", 40)+".%04d", 5000)), live)
+	for i := range uses {
+		s.PutSource(configMap(longName(i), "one", i+2), inASnap)
+	}
+	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	facts, _ := s.Facts(key)
+	versions := versionsOf(&facts)
+	if len(versions) != uses {
+		t.Fatalf("%d sources are compared", len(versions))
+	}
+	for range 20 { // a busy machine may stop a holder of the lock
+		s.mu.Lock()
+		began := time.Now()
+		s.workloads[key].compare(s, versions)
+		held = min(held, time.Since(began))
+		s.mu.Unlock()
+		if held <= longestLock {
+			return
+		}
+	}
+	t.Errorf("the lock is held for %s", held)
+}

@@ -17,6 +17,7 @@ func otherSets() map[string][]set {
 		"flux":          {fluxSet()},
 		"clients":       clientSets(),
 		"real-nodes":    {realNodeSet()},
+		"secrets-store": {secretsStoreSet()},
 	}
 }
 

@@ -113,7 +113,7 @@ func (d *CSIDriver) Rotate(ctx context.Context, class string, workload Ref, most
 	})
 }
 
-const csiManager = "secrets-store-csi"
+const csiManager = "csi-secrets-store"
 
 func (d *CSIDriver) mount(ctx context.Context, pod *corev1.Pod, class string) error {
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}

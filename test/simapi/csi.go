@@ -21,7 +21,7 @@ const (
 	StatusResource = "secretproviderclasspodstatuses"
 
 	csiDriver  = "secrets-store.csi.k8s.io"
-	csiManager = "secrets-store-csi-driver"
+	csiManager = "csi-secrets-store"
 )
 
 // Driver is the Secrets Store CSI driver of all nodes, with the provider that it asks. A pod that

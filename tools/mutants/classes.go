@@ -231,7 +231,7 @@ func classes() []mutation {
 		{
 			what: "what changed after another replica wrote the ledger is forgotten with what it compared",
 			file: "internal/state/compared.go",
-			from: "		case ok && now.changedFor(w.keysOf(&now.Source, s.keys)) > version:\n", to: "		case ok && now.changed > version && version == 0:\n",
+			from: "		case ok && s.changedAfter(w, now, version):\n", to: "		case ok && version == 0 && s.changedAfter(w, now, version):\n",
 			in: known, tests: "^TestWhenAContentLeft$",
 		},
 		{

@@ -194,7 +194,7 @@ func drawn() []mutation {
 			what: "managers of labels: who owns them beside the data proves an edit",
 			file: "internal/source/managed_fields.go",
 			from: "		default:\n			alone = false", to: "		default:\n			alone = alone && owns",
-			in: "./internal/source", tests: "^TestWhatFieldManagersProve$",
+			in: controller, tests: histories,
 		},
 		{
 			what: "pauses: one whose time somebody took away is nobody's",

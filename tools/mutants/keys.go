@@ -13,6 +13,12 @@ func keys() []mutation {
 	)
 	return []mutation{
 		{
+			what: "keys: a comparison matches all names with the lock",
+			file: "internal/state/key_history.go",
+			from: "return now.changed > version && now.changedFor(", to: "return now.changedFor(",
+			in: known, tests: "^TestAComparisonMatchesNoNamesWithTheLock$",
+		},
+		{
 			what: "keys: a change of a key that does not count reaches workloads",
 			file: history,
 			from: "		if changes.count(keys) {", to: "		if len(changes.keys) > 0 {",

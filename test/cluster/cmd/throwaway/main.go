@@ -19,7 +19,7 @@ import (
 const usage = `usage: throwaway COMMAND
 
   build   make the programs, if they are not there yet
-          also those named behind it: argo-cd, argo-rollouts, real-nodes, clients (kubectl and Helm), flux
+          also those named behind it: argo-cd, argo-rollouts, real-nodes, secrets-store, clients (kubectl and Helm), flux
   check   report what is missing on this machine for nodes that run containers
   up      start a cluster and leave it running: etcd, API server, controller manager, scheduler, and kwok for
           nodes and pods (pods become Ready without running a container)

@@ -45,9 +45,16 @@ func tried(t *testing.T, files map[string]string, args ...string) (out string, c
 
 const passing = `package a
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestQuiet(t *testing.T) { t.Log("of no interest") }
+
+func TestDraws(t *testing.T) {
+	fmt.Print("TestDraws: 7 histories from REROLL_BASE=5: 3 reloads\n  excuses: in doubt 1\n  faults: none\n")
+}
 
 func TestBusy(t *testing.T) {
 	t.Run("hand", func(t *testing.T) {
@@ -62,12 +69,12 @@ func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	for _, want := range []string{`^ok  \texample.test/tried/a\t`, `(?m)^The slowest tests:\n +\d+\.\ds  example.test/tried/a TestBusy/hand\n`, `(?m)^ +\d+\.\ds  all together$`} {
+	for _, want := range []string{`^ok  \texample.test/tried/a\t`, `(?m)^Random histories:\nTestDraws: 7 histories from REROLL_BASE=5: 3 reloads\n  excuses: in doubt 1\n\nThe slowest`, `(?m)^The slowest tests:\n +\d+\.\ds  example.test/tried/a TestBusy/hand\n`, `(?m)^ +\d+\.\ds  all together$`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("nothing like %q in:\n%s", want, out)
 		}
 	}
-	for _, never := range []string{"of no interest", "TestBusy\n", "=== RUN", "PASS"} {
+	for _, never := range []string{"of no interest", "faults: none", "TestBusy\n", "=== RUN", "PASS"} {
 		if strings.Contains(out, never) {
 			t.Errorf("%q in:\n%s", never, out)
 		}
@@ -76,7 +83,7 @@ func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
 
 func TestAVerboseSuiteShowsWhatPasses(t *testing.T) {
 	out, _ := tried(t, map[string]string{"a/a_test.go": passing}, "--", "-v", "./a", "--", "-count=1", "./a")
-	for _, want := range []string{"of no interest", "--- PASS: TestQuiet", "The slowest tests:"} {
+	for _, want := range []string{"of no interest", "faults: none", "--- PASS: TestQuiet", "The slowest tests:"} {
 		if strings.Count(out, want) != 1 {
 			t.Errorf("not once %q in:\n%s", want, out)
 		}

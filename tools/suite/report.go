@@ -40,6 +40,8 @@ type report struct {
 	// package.
 	output map[test][]string
 	slow   []timed
+	// drawn are the lines of random histories that passed.
+	drawn []string
 }
 
 // test is a test of one go test, or a package of it. Two of them may run the same package.
@@ -104,9 +106,11 @@ func (r *report) event(run int, e event) {
 	case "pass", "skip":
 		if e.Test != "" {
 			r.slow = append(r.slow, timed{t, e.Elapsed})
+			r.noteDrawn(t)
 			delete(r.output, t)
 			return
 		}
+		r.noteDrawn(t)
 		r.packageEnded(t, false)
 	case "fail":
 		if e.Test != "" {
@@ -114,6 +118,16 @@ func (r *report) event(run int, e event) {
 			return
 		}
 		r.packageEnded(t, true)
+	}
+}
+
+// noteDrawn keeps what random histories say of themselves, so that a run that is green shows what it has
+// tried, and what it has excused.
+func (r *report) noteDrawn(t test) {
+	for _, line := range r.output[t] {
+		if strings.Contains(line, " histories from REROLL_BASE=") || strings.HasPrefix(line, "  excuses: ") {
+			r.drawn = append(r.drawn, line)
+		}
 	}
 }
 
@@ -148,8 +162,11 @@ func (r *report) print(lines []string, wanted func(string) bool) {
 	}
 }
 
-// summary prints the slowest tests, and which packages have used how much of the processors.
+// summary prints what was drawn, the slowest tests, and which packages have used how much of the processors.
 func (r *report) summary(all []used) {
+	if len(r.drawn) > 0 {
+		fmt.Fprintf(r.out, "\nRandom histories:\n%s", strings.Join(r.drawn, ""))
+	}
 	slow := r.leaves()
 	slices.SortFunc(slow, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
 	slow = slow[:min(len(slow), shownSlowest)]

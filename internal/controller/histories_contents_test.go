@@ -159,8 +159,16 @@ func editedIn(obj simapi.Object) (edited time.Time) {
 	return edited
 }
 
-// provesEdit reports whether the API shows that the data of a source was edited, and Pods may be older.
-// Another manager may have written a label since, beside the data.
+// provenEdit returns when the data of a source was last provably edited, as far as the API shows it; zero
+// if nothing proves an edit. Another manager may have written a label since, beside the data.
+func (o *oracle) provenEdit(l *look, src simapi.Source) time.Time {
+	if shown := o.sources[src].datedAt(l.known[src]); !shown.proven {
+		return shown.edited
+	}
+	return o.latestShown(src, l)
+}
+
+// provesEdit reports whether the API proves an edit that Pods may be older than.
 func (o *oracle) provesEdit(l *look, src simapi.Source) bool {
 	shown := o.sources[src].datedAt(l.known[src])
 	return shown.proven || !shown.edited.IsZero() && l.older(shown.edited)

@@ -201,7 +201,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		if _, covered := w.covered[src]; !covered {
 			continue
 		}
-		shown, latest := o.sources[src].datedAt(l.known[src]), o.latestShown(src, l)
+		shown, edited := o.sources[src].datedAt(l.known[src]), o.provenEdit(l, src)
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)
@@ -217,11 +217,12 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(optedInUnseen)
 		case o.mayHaveReturned(w) && !w.noted.IsZero() && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
-		case shown.proven && l.older(latest) && latest.Equal(o.installedIn):
+		case edited.IsZero(), !l.older(edited):
+		case edited.Equal(o.installedIn):
 			return "", o.excused(installedThen)
-		case w.began[src].by == byStart && shown.proven && l.older(latest) && latest.Equal(o.h.coverage.AllSince):
+		case w.began[src].by == byStart && edited.Equal(o.h.coverage.AllSince):
 			return "", o.excused(allThen)
-		case o.h.skewed && shown.proven && l.older(latest) && o.aboutThen(latest):
+		case o.h.skewed && o.aboutThen(edited):
 			return "", o.excused(clocksApart)
 		}
 	}

@@ -101,9 +101,8 @@ type classCover struct {
 	// adopted is from when on the controller has had time to record the class.
 	adopted uint64
 	// recorded is the turn of our last ledger that has the data, and carried that of our last rollout.
-	// brought is the latest reported turn at that time.
+	// told and brought are the latest reported turns at these times.
 	// tampered counts the changes of the ledger by other clients before our last write.
-	// told is the latest reported turn at the time of our last ledger.
 	recorded, carried, brought, told int
 	tampered                         int
 	// other reports whether our last rollout took other versions for its data than those of carried.

@@ -31,7 +31,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	}
 	content := simapi.ContentOf(e.Object)
 	c := change{version: e.Version, content: content}
-	shown, proven := shownTime(e.Object)
+	shown, proven, edited := shownTime(e.Object)
 	if o.h.traced {
 		o.h.say("… by %s, annotated %v, labeled %v; it shows %s, which proves an edit: %t", e.Manager,
 			words(e.Object.GetAnnotations()), words(e.Object.GetLabels()), clockTime(shown), proven)
@@ -48,7 +48,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	if !c.date.IsZero() && (first || content != s.content) {
 		s.written = append(s.written, c.date)
 	}
-	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown), len(e.Object.GetManagedFields()) == 0, editedIn(e.Object)})
+	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown), len(e.Object.GetManagedFields()) == 0, edited})
 	if !first && content != s.content {
 		o.h.count("changes")
 		s.changes = append(s.changes, c)
@@ -131,37 +131,31 @@ func adds(before, after map[string]string) bool {
 
 // shownTime returns the time of the last manager that wrote data and still owns some. It decreases
 // if the last written data is removed. It proves that the data was written then if that manager
-// owns nothing else.
-func shownTime(obj simapi.Object) (shown time.Time, proven bool) {
-	shown, proven = obj.GetCreationTimestamp().Time, true
+// owns nothing else. Edited is when such a manager last wrote data; zero if none has since the creation.
+func shownTime(obj simapi.Object) (shown time.Time, proven bool, edited time.Time) {
+	made := obj.GetCreationTimestamp().Time
+	shown, proven = made, true
 	for _, m := range obj.GetManagedFields() {
 		fields := m.FieldsV1.GetRawString()
-		if m.Time == nil || !strings.Contains(fields, `"f:data"`) || m.Time.Time.Before(shown) {
+		if m.Time == nil || !strings.Contains(fields, `"f:data"`) {
 			continue
 		}
-		alone := !strings.Contains(fields, `"f:metadata"`)
-		proven = alone || m.Time.Time.Equal(shown) && proven
-		shown = m.Time.Time
-	}
-	return shown, proven
-}
-
-// editedIn returns when a manager last wrote data that owns nothing else; zero if none has since the
-// creation.
-func editedIn(obj simapi.Object) (edited time.Time) {
-	for _, m := range obj.GetManagedFields() {
-		fields := m.FieldsV1.GetRawString()
-		alone := strings.Contains(fields, `"f:data"`) && !strings.Contains(fields, `"f:metadata"`)
-		if m.Time != nil && alone && m.Time.After(obj.GetCreationTimestamp().Time) && m.Time.After(edited) {
-			edited = m.Time.Time
+		at, alone := m.Time.Time, !strings.Contains(fields, `"f:metadata"`)
+		if alone && at.After(made) && at.After(edited) {
+			edited = at
 		}
+		if at.Before(shown) {
+			continue
+		}
+		proven = alone || at.Equal(shown) && proven
+		shown = at
 	}
-	return edited
+	return shown, proven, edited
 }
 
-// provenEdit returns when the data of a source was last provably edited, as far as the API shows it; zero
+// lastEdit returns when the data of a source was last provably edited, as far as the API shows it; zero
 // if nothing proves an edit. Another manager may have written a label since, beside the data.
-func (o *oracle) provenEdit(l *look, src simapi.Source) time.Time {
+func (o *oracle) lastEdit(l *look, src simapi.Source) time.Time {
 	if shown := o.sources[src].datedAt(l.known[src]); !shown.proven {
 		return shown.edited
 	}

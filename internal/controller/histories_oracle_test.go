@@ -201,7 +201,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		if _, covered := w.covered[src]; !covered {
 			continue
 		}
-		shown, edited := o.sources[src].datedAt(l.known[src]), o.provenEdit(l, src)
+		shown, edited := o.sources[src].datedAt(l.known[src]), o.lastEdit(l, src)
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,10 +37,9 @@ func secretsStoreSet() set {
 	}
 }
 
-// SecretsStore is the Secrets Store CSI driver of one node, with a kubelet and a provider that do what they
-// are told to. It mounts, so it needs root.
+// SecretsStore is the Secrets Store CSI driver of one node, with a kubelet and a provider that follow
+// commands, one at a time. The driver mounts, which only root may.
 type SecretsStore struct {
-	mu    sync.Mutex
 	ask   *json.Encoder
 	input io.Closer
 	says  *bufio.Scanner
@@ -92,8 +90,6 @@ func (s *SecretsStore) Publish(pod types.NamespacedName, uid types.UID, class st
 }
 
 func (s *SecretsStore) do(command map[string]any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := s.ask.Encode(command); err != nil {
 		return err
 	}

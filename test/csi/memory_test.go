@@ -22,13 +22,6 @@ func newInMemory(t *testing.T) *inMemory {
 	return &inMemory{t, server, simapi.NewDriver(simapi.NewPods(server, 0))}
 }
 
-func (m *inMemory) must(err error) {
-	m.Helper()
-	if err != nil {
-		m.Fatal(err)
-	}
-}
-
 func (m *inMemory) store(versions map[string]string) {
 	for id, version := range versions {
 		m.driver.Store(class, id, version)
@@ -39,25 +32,25 @@ func (m *inMemory) mounts(ids ...string) {
 	_, err := m.server.Get(simapi.ClassResource, named(class))
 	switch {
 	case len(ids) == 0:
-		m.must(m.server.Delete(simapi.ClassResource, named(class)))
+		must(m.T, m.server.Delete(simapi.ClassResource, named(class)))
 	case err != nil:
 		_, err = m.server.Create(simapi.NewClass(namespace, class, ids), "helm")
-		m.must(err)
+		must(m.T, err)
 	default:
 		_, err = m.server.Edit(simapi.ClassResource, named(class), "helm", func(obj simapi.Object) { simapi.SetIDs(obj, ids) })
-		m.must(err)
+		must(m.T, err)
 	}
 }
 
 func (m *inMemory) starts(pod string) *corev1.Pod {
 	_ = m.server.Delete("pods", named(pod)) // there may be none
 	obj, err := m.server.Create(podOf(pod), "kube-controller-manager")
-	m.must(err)
+	must(m.T, err)
 	return obj.(*corev1.Pod)
 }
 
 func (m *inMemory) deletes(pod string) {
-	m.must(m.server.Delete("pods", named(pod)))
+	must(m.T, m.server.Delete("pods", named(pod)))
 	for m.driver.Clean() {
 	}
 }

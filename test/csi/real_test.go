@@ -38,41 +38,34 @@ func newOnANode(t *testing.T) *onANode {
 	n := &onANode{T: t}
 	ctx := t.Context()
 	c, err := cluster.Start(ctx, cluster.Options{Nodes: cluster.NoNodes, Progress: os.Stderr})
-	n.must(err)
-	t.Cleanup(func() { n.must(c.Stop()) })
+	must(n.T, err)
+	t.Cleanup(func() { must(n.T, c.Stop()) })
 	n.typed, err = kubernetes.NewForConfig(c.Config())
-	n.must(err)
+	must(n.T, err)
 	n.custom, err = dynamic.NewForConfig(c.Config())
-	n.must(err)
+	must(n.T, err)
 	n.driver, err = c.StartSecretsStore(ctx, os.Stderr)
-	n.must(err)
-	t.Cleanup(func() { n.must(n.driver.Stop()) })
+	must(n.T, err)
+	t.Cleanup(func() { must(n.T, n.driver.Stop()) })
 	_, err = n.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	n.must(err)
-	n.must(harness.Await(ctx, "the account of Pods", func(ctx context.Context) error {
+	must(n.T, err)
+	must(n.T, harness.Await(ctx, "the account of Pods", func(ctx context.Context) error {
 		_, err := n.typed.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	}))
 	return n
 }
 
-func (n *onANode) must(err error) {
-	n.Helper()
-	if err != nil {
-		n.Fatal(err)
-	}
-}
-
 func (n *onANode) of(resource string) dynamic.ResourceInterface {
 	return n.custom.Resource(schema.GroupVersionResource{Group: simapi.ClassGroup, Version: "v1", Resource: resource}).Namespace(namespace)
 }
 
-func (n *onANode) store(versions map[string]string) { n.must(n.driver.Store(class, versions)) }
+func (n *onANode) store(versions map[string]string) { must(n.T, n.driver.Store(class, versions)) }
 
 func (n *onANode) mounts(ids ...string) {
 	classes, ctx := n.of(simapi.ClassResource), n.Context()
 	if len(ids) == 0 {
-		n.must(classes.Delete(ctx, class, metav1.DeleteOptions{}))
+		must(n.T, classes.Delete(ctx, class, metav1.DeleteOptions{}))
 		n.ids = nil
 		return
 	}
@@ -83,14 +76,14 @@ func (n *onANode) mounts(ids ...string) {
 		simapi.SetIDs(standing, ids)
 		_, err = classes.Update(ctx, standing, metav1.UpdateOptions{})
 	}
-	n.must(err)
+	must(n.T, err)
 	n.ids = slices.Sorted(slices.Values(ids))
 }
 
 func (n *onANode) starts(pod string) *corev1.Pod {
 	n.gone(pod)
 	made, err := n.typed.CoreV1().Pods(namespace).Create(n.Context(), podOf(pod), metav1.CreateOptions{})
-	n.must(err)
+	must(n.T, err)
 	return made
 }
 
@@ -98,7 +91,7 @@ func (n *onANode) starts(pod string) *corev1.Pod {
 // slower than the kubelet.
 func (n *onANode) gone(pod string) {
 	orphan := metav1.DeletePropagationOrphan
-	n.must(harness.Await(n.Context(), "the end of Pod "+pod, func(ctx context.Context) error {
+	must(n.T, harness.Await(n.Context(), "the end of Pod "+pod, func(ctx context.Context) error {
 		err := n.typed.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{PropagationPolicy: &orphan})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -111,8 +104,8 @@ func (n *onANode) gone(pod string) {
 }
 
 func (n *onANode) deletes(pod string) {
-	n.must(n.typed.CoreV1().Pods(namespace).Delete(n.Context(), pod, metav1.DeleteOptions{}))
-	n.must(harness.Await(n.Context(), "the end of its status", func(ctx context.Context) error {
+	must(n.T, n.typed.CoreV1().Pods(namespace).Delete(n.Context(), pod, metav1.DeleteOptions{}))
+	must(n.T, harness.Await(n.Context(), "the end of its status", func(ctx context.Context) error {
 		_, err := n.of(simapi.StatusResource).Get(ctx, simapi.StatusName(podOf(pod), class), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -123,7 +116,7 @@ func (n *onANode) deletes(pod string) {
 
 // looks asks the driver until it knows the class as it is: it reads classes from a watch.
 func (n *onANode) looks(pod *corev1.Pod) {
-	n.must(harness.Await(n.Context(), "the driver to know the class", func(context.Context) error {
+	must(n.T, harness.Await(n.Context(), "the driver to know the class", func(context.Context) error {
 		err := n.driver.Publish(named(pod.Name), pod.UID, class)
 		switch {
 		case n.ids == nil && err != nil && strings.Contains(err.Error(), "not found"):
@@ -145,7 +138,7 @@ func (n *onANode) status(pod *corev1.Pod) *unstructured.Unstructured {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	n.must(err)
+	must(n.T, err)
 	return found
 }
 

@@ -1,6 +1,6 @@
-// A kubelet and a provider, as far as the Secrets Store CSI driver knows: the one asks it to mount
-// classes for Pods, and the other hands out the versions that it is told to. Each line of the input is
-// a command in JSON, and is answered by a line of the output: a quoted error, empty if there is none.
+// A kubelet and a provider for the Secrets Store CSI driver. The kubelet asks the driver to mount
+// classes for Pods, and the provider hands out the versions of the last command. Each line of the input
+// is a command in JSON. A line of the output answers it: a quoted error, empty if there is none.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/secrets-store-csi-driver/provider/v1alpha1"
 )
 
-// command stores versions for a class, or publishes the volume of a Pod, or ends it.
+// command stores the versions of a class, or publishes the volume of a Pod.
 type command struct {
 	Do        string            `json:"do"`
 	Class     string            `json:"class"`

@@ -17,6 +17,17 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	}
 }
 
+// turnedUnrolled reports whether our last ledger has a turn that Pods have without our last rollout. Then it
+// no longer vouches that this rollout started all of them.
+func (o *oracle) turnedUnrolled(w *workloadTruth) bool {
+	for _, c := range o.classes.covers[w.uid] {
+		if c.recorded > c.carried && len(w.reloads) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // knewNoReturn reports whether a reconciliation knew that a class had ended its cover, and not that it
 // began another one. Its ledger has no entry of the class.
 func (o *oracle) knewNoReturn(c *classCover, l *look, name string) bool {

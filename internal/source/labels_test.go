@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -64,6 +67,12 @@ func TestMoreLabelsThanPeopleWriteMatchNoSelector(t *testing.T) {
 	}
 	if source.LabelsOf(many).MatchedBy(selector(t, "!a")) {
 		t.Error("they match")
+	}
+	for want, set := range map[string]map[string]string{"its labels exceed 4 KiB": many, "[]": {"app": "shop"}} {
+		src := source.FromSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token", Labels: set}}, digest.Key{}, annotations.DefaultNames())
+		if got := fmt.Sprint(src.Mistakes); !strings.Contains(got, want) {
+			t.Errorf("of %d labels, users are told %s", len(set), got)
+		}
 	}
 }
 

@@ -169,6 +169,9 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 func fromLabeled(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
 	src := fromMeta(kind, meta, names)
 	src.Annotations.Labels = LabelsOf(meta.Labels)
+	if src.Annotations.Labels == (Labels{}) {
+		src.Mistakes = append(src.Mistakes, annotations.Mistake{Message: tooManyLabels})
+	}
 	if len(meta.Labels) > 0 {
 		if at := LastWrite(meta, "labels"); !at.IsZero() {
 			src.LabeledAt = at.Unix()

@@ -28,7 +28,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), needless(), orders(), byLabels(), keys(), expressions(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), chart(), shell(), missing(), gates(), windows(), freezes(), certificates(), gateURL(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access()), []mutation{
+	return append(slices.Concat(drawn(), needless(), orders(), byLabels(), keys(), expressions(), ofOtherNamespaces(), grants(), classes(), trustBundles(), agreement(), installations(), chart(), shell(), missing(), gates(), windows(), freezes(), certificates(), gateURL(), repeats(), approvals(), defaults(), notifications(), waves(), halts(), notices(), soaks(), pages(), access(), tenants()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",

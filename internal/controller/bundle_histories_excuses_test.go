@@ -150,10 +150,14 @@ func (h *bundleHistory) note(src simapi.Source, content string, exists bool) {
 // noteLedger records which sources a ledger has that was just written, by what the controller had seen.
 func (h *bundleHistory) noteLedger(w *trusting) {
 	now := h.present()
-	clear(w.left)
+	left := w.left
+	w.left = certificatesOf{}
 	for _, src := range w.use.sources {
 		_, exists := now[src]
+		is, had := left[src]
 		switch seen := h.saw(src); {
+		case !seen.exists && had && !h.onDelete:
+			w.kept[src], w.ledger[src] = true, is
 		case !seen.exists && h.onDelete:
 			delete(w.adopted, src) // even if it is back: the controller has not seen that
 			delete(w.kept, src)

@@ -73,6 +73,8 @@ type moves struct {
 	// is that version if a ledger of ours was written after that reason ended, and before the controller
 	// was shown it.
 	unlabeled, late uint64
+	// lapsed is when it ceased to do so while its namespace was not selected.
+	lapsed uint64
 }
 
 // reselects records that something else selects the sources of a workload than before, and that our
@@ -144,6 +146,9 @@ func (w *workloadTruth) moved(src simapi.Source) *moves {
 // labelMoves records which workloads a source enters and leaves by a change of its label.
 func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, version uint64) {
 	was := s.plugins
+	unselected := o.unselected
+	o.unselected = false
+	defer func() { o.unselected = unselected }()
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
 		s.plugins = was
@@ -154,6 +159,9 @@ func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, v
 			continue
 		}
 		switch m := w.moved(src); {
+		case unselected && !asks && before:
+			m.lapsed = version
+		case unselected:
 		case asks && !before:
 			m.entered = version
 		case !asks && before:
@@ -184,7 +192,7 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 		later := o.later(w, src, l, version) || version == w.first[src] && w.foreign < version
 		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && later
 	}
-	return o.h.onDelete && (mayBeFor(m.left) || mayBeFor(m.late) && o.excused(labelShownLate)) || o.h.onCreate && mayBeFor(m.entered)
+	return o.h.onDelete && (mayBeFor(m.left) || mayBeFor(m.late) && o.excused(labelShownLate) || mayBeFor(m.lapsed) && o.excused(changedInLapse)) || o.h.onCreate && mayBeFor(m.entered)
 }
 
 // labeledLater reports whether a source seems to have got the labels that select it after a selector

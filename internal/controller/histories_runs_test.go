@@ -37,7 +37,7 @@ func cronJobBounds() map[excuse]float64 {
 		changedInLapse:    6,
 		sentBefore:        2,
 		showsNoTime:       44,
-		podWaits:          1497,
+		podWaits:          3557,
 		beforeInstalled:   45,
 		beforeCover:       35,
 		backBeforeSeen:    6,

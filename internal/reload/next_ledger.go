@@ -78,7 +78,7 @@ func (f *Facts) editedBeforeEntry(known *ledger.Ledger, c *Concern) bool {
 	key := c.Source.Key.Local()
 	_, counted := known.Aggregates[key.Kind]
 	since := max(f.coveredIn(c), f.Seen.Referenced[key])
-	return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate
+	return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate
 }
 
 // superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are

@@ -159,6 +159,16 @@ func TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData(t *testing.T)
 	if d.Action != Record || !slices.Equal(d.Ledger.Superseded, []digest.Digest{before}) {
 		t.Fatalf("decided to %s with %x", d.Action, d.Ledger.Superseded)
 	}
+	// The ledger has no entry, and no watch has shown the edit, which is from before the template.
+	unnamed := func() *situation {
+		return theRolloutOfAnother(before).ledger(func(l *ledger.Ledger) { l.Entries = nil }).with(func(f *Facts) { f.Concerns = nil })
+	}
+	if d := decided(t, unnamed().cm("two", 110).f); d.Action != Record || !slices.Equal(d.Ledger.Superseded, []digest.Digest{before}) {
+		t.Errorf("after an edit that nobody saw, decided to %s with %x", d.Action, d.Ledger.Superseded)
+	}
+	if d := decided(t, unnamed().source(source.ConfigMap, "cm", "two", 110, 110, SourceSeen{Version: 110}).f); d.Action != Record || d.Ledger.Superseded != nil {
+		t.Errorf("without an edit, decided to %s with %x", d.Action, d.Ledger.Superseded)
+	}
 	many := theRolloutOfAnother(before)
 	for i := range byte(2 * ledger.MaxSuperseded) {
 		many.f.Seen.Recent = append(many.f.Seen.Recent, digest.Digest{i})

@@ -176,6 +176,23 @@ func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey
 	return since
 }
 
+// changedSince are the sources that had other data after a workload was created with a ledger, as a Job is
+// that Reroll makes again. Its watch may show it only after theirs have shown them, so that nothing else
+// recorded that.
+func (s *State) changedSince(w *workloadRecord, version uint64) map[source.LocalKey]reload.Away {
+	var since map[source.LocalKey]reload.Away
+	for _, it := range s.index.sourcesFor(w) {
+		if !s.changedAfter(w, it.sourceRecord, version) {
+			continue
+		}
+		if since == nil {
+			since = map[source.LocalKey]reload.Away{}
+		}
+		since[it.Key.SeenFrom(w.Key.Namespace).Local()] = reload.Away{Version: version + 1}
+	}
+	return since
+}
+
 // awayUnselected are the sources that a comparison skips because they are not selected. They count
 // when they are selected again.
 func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {

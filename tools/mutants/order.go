@@ -25,14 +25,26 @@ func orders() []mutation {
 		{
 			what: "rollouts: marks are kept with the first entry of a source that Pods may have had before its edit",
 			file: "internal/reload/next_ledger.go",
-			from: "return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate", to: "return counted && since == 0",
+			from: "return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate", to: "return counted && since == 0",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
 		},
 		{
 			what: "rollouts: marks are dropped with the first entry of a source, whatever shows that no Pod had other data",
 			file: "internal/reload/next_ledger.go",
-			from: "return !counted && c.Seen.Edited && since <= c.Seen.Content && f.order(c) == upToDate", to: "return !counted && since <= 1<<62 && f.order(c) == upToDate",
+			from: "return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate", to: "return !counted && since <= 1<<62 && f.order(c) == upToDate",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
+		},
+		{
+			what: "rollouts: an edit that no watch has shown does not replace the Pods of a template",
+			file: "internal/reload/next_ledger.go",
+			from: "return !counted && edited(c) && since", to: "return !counted && c.Seen.Edited && since",
+			in: core, tests: "^TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData$",
+		},
+		{
+			what: "order: a source that was away before its new Job arrived counts as unchanged",
+			file: "internal/state/workloads.go",
+			from: "	if same == nil && live && next.LedgerText != \"\" {\n", to: "	if same != nil && next.LedgerText == \"-\" {\n",
+			in: "./internal/state", tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrivedWithALedger$",
 		},
 		{
 			what: "a lost key keeps the marks although another client may have rolled a later edit",

@@ -188,9 +188,9 @@ func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 		s.deployments().departs(inShop(name), "")
 		s.configMaps().departs(inShop(name), "")
 	}
-	left := len(s.controller.records)
+	left := s.kept()
 	for i := range 100 {
-		left += s.controller.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
+		left += s.tries(named(fmt.Sprintf("app-%d", i)))
 	}
 	if left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)

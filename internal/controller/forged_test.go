@@ -81,8 +81,8 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 			s.changeJob("forged", func(o *batchv1.Job) { o.Labels = map[string]string{"more": "x"} })
 			s.play(time.Minute)
 			s.heard("once", "forged NotSigned: reroll.dev/replaces")
-			if len(s.controller.jobs.recreated) != 0 || s.controller.Depth() != 0 {
-				t.Errorf("%d are being made again, %d wait", len(s.controller.jobs.recreated), s.controller.Depth())
+			if s.remade() != 0 || s.controller.Depth() != 0 {
+				t.Errorf("%d are being made again, %d wait", s.remade(), s.controller.Depth())
 			}
 		})
 	}

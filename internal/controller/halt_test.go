@@ -183,7 +183,8 @@ func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
 func (s *waveStage) again() *waveStage {
 	s.Helper()
 	next := &waveStage{stage: newStage(s.T), names: s.names, reloadedWith: map[string]bool{}}
-	next.server, next.controller.api, next.events = s.server, next, s.events
+	next.server, next.events = s.server, s.events
+	next.sends(next)
 	next.running, next.oldPods = s.running, true
 	next.opts().Halt, next.opts().Halts = s.opts().Halt, s.opts().Halts
 	next.haltsAgain()

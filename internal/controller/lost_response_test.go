@@ -48,11 +48,11 @@ func (r reloads) Reloaded(_ *workload.Workload, d reload.Decision, _ time.Durati
 func TestAReloadWithALostResponseIsReportedAfterTheNextConflict(t *testing.T) {
 	s := newStage(t)
 	var told []int64
-	s.controller.report = reloads{stageReport{stage: s}, &told}
+	s.tells(reloads{stageReport{stage: s}, &told})
 	s.add("web", true, "")
 	s.play(time.Minute)
 	api := &lossy{stage: s, loses: true}
-	s.controller.api = api
+	s.sends(api)
 	s.edit("web", "2")
 	s.play(settleTime + workqueue.FirstRetry/2)
 	api.loses = false

@@ -113,7 +113,7 @@ func TestTheRolloutOfAUserEndsIt(t *testing.T) {
 func TestALostResponseLosesNoNotification(t *testing.T) {
 	s := notifying(t)
 	api := &lossy{stage: s, loses: true}
-	s.controller.api = api
+	s.sends(api)
 	s.editAndPlay("2")
 	s.heard("the response is lost")
 	api.loses = false

@@ -14,7 +14,7 @@ import (
 func newRelease(t *testing.T, change func(*appsv1.Deployment)) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.controller.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.tells(told{stageReport{stage: r.stage}, &r.lines})
 	r.add("web", true, "")
 	r.status(3, 3, 3)
 	r.play(time.Minute)
@@ -51,7 +51,8 @@ func TestPodsKeptByAnotherClientsRolloutAreReportedOnce(t *testing.T) {
 
 	// A start finds the data in the ledger.
 	again := &road{stage: newStage(t)}
-	again.controller.report, again.server = told{stageReport{stage: again.stage}, &again.lines}, r.server
+	again.tells(told{stageReport{stage: again.stage}, &again.lines})
+	again.server = r.server
 	source, err := r.server.Get("configmaps", inShop("web"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestARecordWithALostResponseReportsTheKeptPods(t *testing.T) {
 	r.status(3, 0, 3)
 	r.play(time.Minute)
 	api := &lossy{stage: r.stage, loses: true}
-	r.controller.api = api
+	r.sends(api)
 	r.release("3", pause)
 	api.loses = false
 	r.status(3, 0, 3)

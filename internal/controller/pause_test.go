@@ -41,7 +41,7 @@ func (r pausing) Notify(n notice.Notice) {
 func paused(t *testing.T) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.controller.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
+	r.tells(pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock})
 	r.add("web", true, "")
 	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts().Names.PausePeriod] = "10m" })
 	r.status(3, 3, 3)

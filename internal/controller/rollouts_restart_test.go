@@ -19,7 +19,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 	for _, change := range changes {
 		change(n.opts())
 	}
-	n.controller.report = told{stageReport{stage: n.stage}, &n.lines}
+	n.tells(told{stageReport{stage: n.stage}, &n.lines})
 	for _, resource := range []string{"configmaps", "deployments"} {
 		for _, obj := range r.server.List(resource) {
 			if resource == "configmaps" {

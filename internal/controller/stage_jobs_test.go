@@ -137,14 +137,11 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key,
 	return obj, err
 }
 
-func (s *jobStage) jobHandler() *handler {
-	return s.controller.jobHandler(s.workloadsOf("Job"), "")
-}
-
 func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
 	s := &jobStage{stage: newStage(t)}
-	s.controller.api, s.controller.report = s, jobReport{stageReport{stage: s.stage}, s}
+	s.sends(s)
+	s.tells(jobReport{stageReport{stage: s.stage}, s})
 	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type road struct {
 func newRoad(t *testing.T) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
-	r.controller.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.tells(told{stageReport{stage: r.stage}, &r.lines})
 	r.add("web", true, "")
 	r.status(3, 3, 3)
 	r.play(time.Minute)

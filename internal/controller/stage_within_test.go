@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -38,6 +39,29 @@ func (s *stage) leadsWhile(leads func() bool) {
 		leads = func() bool { return true }
 	}
 	s.controller.leads = leads
+}
+
+// sends has the controller use another connection to the API server, or the same one with faults.
+func (s *stage) sends(api API) { s.controller.api = api }
+
+// tells has the controller report to somebody else.
+func (s *stage) tells(to Report) { s.controller.report = to }
+
+// remade is how many Jobs the controller is making again, as far as it knows.
+func (s *stage) remade() int { return len(s.controller.jobs.recreated) }
+
+// kept is how much the controller keeps of workloads, and of Jobs that it made.
+func (s *stage) kept() int {
+	c := s.controller
+	return c.Depth() + c.pauses.Depth() + len(c.records) + len(c.jobs.recreated) + len(c.jobs.runs) + len(c.jobs.stuck)
+}
+
+// tries is how often the latest looks at a workload have failed in a row.
+func (s *stage) tries(key workload.Key) int { return s.controller.queue.TriesOf(key) }
+
+// jobHandler is what receives Jobs.
+func (s *stage) jobHandler() *handler {
+	return s.controller.jobHandler(s.workloadsOf(kinds.Jobs().Name), "")
 }
 
 func (s *stage) opts() *Options { return &s.controller.opts }

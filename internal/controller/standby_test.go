@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -48,9 +47,9 @@ func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 		}
 		s.configMaps().departs(inShop(name), "")
 	}
-	left := s.controller.Depth() + s.controller.pauses.Depth() + len(s.controller.records)
+	left := s.kept()
 	for i := range 100 {
-		left += s.controller.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
+		left += s.tries(named(fmt.Sprintf("app-%d", i)))
 	}
 	if left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.controller.Depth())
@@ -85,8 +84,8 @@ func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 			}
 			s.workloadsOf("CronJob").departs(inShop("report"), "")
 			goes(s.jobHandler(), job)
-			if s.controller.Depth() != 0 || len(s.controller.jobs.runs) != 0 {
-				t.Errorf("%d wait, %d are kept", s.controller.Depth(), len(s.controller.jobs.runs))
+			if s.kept() != 0 {
+				t.Errorf("%d are kept, of which %d wait", s.kept(), s.controller.Depth())
 			}
 		})
 	}
@@ -115,24 +114,24 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			jobs := s.controller.jobHandler(s.controller.workloads(s.controller.kinds[kinds.Jobs().Name], ""), "")
+			jobs := s.jobHandler()
 			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.arrives(job("load", nil))
 			jobs.arrives(job("load-0123456789", copied))
 			jobs.arrives(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}))
-			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
-				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.controller.jobs.recreated), s.controller.Depth())
+			if s.remade() != 1 || s.controller.Depth() != 1 {
+				t.Fatalf("%d are known, %d wait: this shows nothing", s.remade(), s.controller.Depth())
 			}
 			// As long as one of the two exists, the next leader needs it.
 			jobs.departs(inShop("load"), "")
-			if len(s.controller.jobs.recreated) != 1 || s.controller.Depth() != 1 {
-				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.controller.jobs.recreated), s.controller.Depth())
+			if s.remade() != 1 || s.controller.Depth() != 1 {
+				t.Errorf("it is forgotten while its copy is there: %d, %d wait", s.remade(), s.controller.Depth())
 			}
 			jobs.arrives(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}))
 			end(jobs)
-			if len(s.controller.jobs.recreated)+len(s.controller.jobs.runs)+s.controller.Depth() != 0 {
-				t.Errorf("%d are kept, %d runs, %d wait", len(s.controller.jobs.recreated), len(s.controller.jobs.runs), s.controller.Depth())
+			if s.kept() != 0 {
+				t.Errorf("%d are kept, of which %d are made again and %d wait", s.kept(), s.remade(), s.controller.Depth())
 			}
 		})
 	}

@@ -282,8 +282,8 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobHandler().departs(inShop(late.Name), "")
-	if len(s.controller.records) != 0 {
-		t.Errorf("%d are kept", len(s.controller.records))
+	if s.kept() != 0 {
+		t.Errorf("%d are kept", s.kept())
 	}
 }
 

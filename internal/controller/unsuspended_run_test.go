@@ -55,7 +55,7 @@ func TestAChangeIsNotLostWhileTheStatusOfARunLags(t *testing.T) {
 		"a client labels the Job":               {func(s *jobStage) { s.play(time.Minute); s.jobHandler().arrives(label(s)) }, 1},
 		"a client labels it after another edit": {func(s *jobStage) { s.playUntilRun(); s.edit("load", "3"); s.jobHandler().arrives(label(s)) }, 2},
 		"the first answer is lost before the same": {func(s *jobStage) {
-			s.controller.api = &answerToJobLost{jobStage: s, then: func() { s.edit("load", "3"); label(s) }}
+			s.sends(&answerToJobLost{jobStage: s, then: func() { s.edit("load", "3"); label(s) }})
 		}, 2},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -42,7 +42,7 @@ var errRefused = errors.New("refused")
 func inWaves(t *testing.T, own map[string]string, waves ...string) *waveStage {
 	t.Helper()
 	s := &waveStage{stage: newStage(t), reloadedWith: map[string]bool{}}
-	s.controller.api = s
+	s.sends(s)
 	s.lead()
 	src, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ca", Annotations: own}, Data: map[string]string{"v": "1"},

@@ -101,7 +101,7 @@ func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
 					})
 				}
 				api := &slowAPI{stage: s, listed: ends(tc.listing), patched: ends(tc.patching)}
-				s.controller.api = api
+				s.sends(api)
 				ends(tc.before)()
 				asked, patched, began := s.asked, s.patched, time.Now()
 				s.controller.sendMessages(t.Context(), sending, stop, keys)

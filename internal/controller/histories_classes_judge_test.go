@@ -116,7 +116,7 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 	case older && w.undone() && o.mayHaveReturned(w):
 		return o.excused(rolloutUndone)
 	default:
-		again := r.version > max(l.liveAt, w.lastRolled()) || r.turn < c.carried && w.lastReload() <= l.liveAt
+		again := r.version > max(l.liveAt, w.lastRolled()) || r.turn < max(c.carried, c.recorded) && w.lastReload() <= l.liveAt
 		return older && again && o.excused(shownAgain)
 	}
 }

@@ -5,6 +5,7 @@ import "github.com/reroll-dev/reroll/test/simapi"
 // carryClasses receives a write of ours.
 func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	for name, c := range o.classes.covers[w.uid] {
+		c.unrolled = c.unrolled && !rolled
 		if c.covered {
 			c.tampered, c.lapsed = w.tampered, c.lapsed && o.knewNoReturn(c, l, name)
 			c.recorded, c.told = latestRotation(l.shown[name]).turn, l.newest[name]
@@ -13,6 +14,7 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 				c.brought = max(c.brought, l.newest[name])
 				c.other = l.other[name]
 			}
+			c.unrolled = c.recorded > c.carried && len(w.reloads) > 0
 		}
 	}
 }
@@ -21,7 +23,7 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 // no longer vouches that this rollout started all of them.
 func (o *oracle) turnedUnrolled(w *workloadTruth) bool {
 	for _, c := range o.classes.covers[w.uid] {
-		if c.recorded > c.carried && len(w.reloads) > 0 {
+		if c.unrolled {
 			return true
 		}
 	}

@@ -107,6 +107,8 @@ type classCover struct {
 	tampered                         int
 	// other reports whether our last rollout took other versions for its data than those of carried.
 	other bool
+	// unrolled reports whether our last ledger has a later turn than our last rollout.
+	unrolled bool
 	// late is the late status that our last rollout knew, and afterLate counts the rollouts that
 	// knew it.
 	late      uint64

@@ -291,7 +291,7 @@ func (o *oracle) cronJobsAtRest() {
 		if slices.ContainsFunc(o.h.jobs(), func(other *batchv1.Job) bool {
 			return other.UID != job.UID && ownerOf(other) == ownerOf(job) && !isHeld(other) && !simapi.Over(other)
 		}) {
-			o.excused(podWaits) // it waits for that run, whose Pods wait for a source
+			o.excused(runWaits)
 			continue
 		}
 		if owner, err := o.h.server.Get("cronjobs", inShop(job.OwnerReferences[0].Name)); err == nil && isHeld(job) && !*owner.(*batchv1.CronJob).Spec.Suspend && len(o.crons[owner.GetUID()].covered) > 0 {

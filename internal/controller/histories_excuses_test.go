@@ -120,6 +120,8 @@ const (
 const (
 	// podWaits: a new Pod cannot start without all of its sources.
 	podWaits excuse = "waits for a source"
+	// runWaits: a run cannot begin beside another one, whose Pods may wait for a source.
+	runWaits excuse = "waits for another run"
 	// sourceGone: the source was deleted, which is a change only with --reload-on-delete.
 	sourceGone excuse = "source gone"
 	// startedWithout: the Pod runs without the source, which was created later. That is a change

@@ -161,6 +161,8 @@ func (o *oracle) labelMoves(src simapi.Source, s *sourceTruth, plugins string, v
 		switch m := w.moved(src); {
 		case unselected && !asks && before:
 			m.lapsed = version
+		case unselected && asks && !before:
+			m.lapsed = 0
 		case unselected:
 		case asks && !before:
 			m.entered = version

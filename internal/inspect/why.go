@@ -320,12 +320,13 @@ func (x *Explanation) mistaken() []string {
 	for _, mistake := range x.OfNamespace {
 		say("Namespace " + x.Workload.Key.Namespace + ": " + mistake.String())
 	}
-	for i := range x.Sources {
-		if x.OnlySource != nil && x.Sources[i].Key != x.OnlySource.Key {
-			continue
-		}
-		for _, mistake := range x.Sources[i].Mistakes {
-			say(x.Sources[i].Key.String() + ": " + mistake.String())
+	sources := x.Sources
+	if x.OnlySource != nil {
+		sources = []Source{*x.OnlySource}
+	}
+	for i := range sources {
+		for _, mistake := range sources[i].Mistakes {
+			say(sources[i].Key.String() + ": " + mistake.String())
 		}
 	}
 	return all

@@ -86,6 +86,7 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 	case f.underLostKey(c.Source.Key.Local(), base):
 		return f.underOtherKey(c, base)
 	case digest == c.Digest():
+		c = f.seenEarlier(c)
 		if found := f.returned(c, base); found != same && found != recorded {
 			return found
 		}
@@ -95,6 +96,18 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 		return f.otherwiseCounted(c, base, form)
 	}
 	return f.differentData(c, base)
+}
+
+// seenEarlier is for a workload that arrives with a ledger only after its sources have changed, since
+// watches are independent: a Job that Reroll makes again has the ledger of the decision. So if the latest
+// change is later than its Pods, the source was away, and nothing else recorded that.
+func (f *Facts) seenEarlier(c *Concern) *Concern {
+	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 || order(c, f.rollouts()) != outOfDate {
+		return c
+	}
+	away := *c
+	away.Away = Away{Version: f.Seen.Template + 1}
+	return &away
 }
 
 // sameData is for data that the ledger records. There are Pods with other data nevertheless if

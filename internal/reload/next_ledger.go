@@ -78,7 +78,11 @@ func (f *Facts) editedBeforeEntry(known *ledger.Ledger, c *Concern) bool {
 	key := c.Source.Key.Local()
 	_, counted := known.Aggregates[key.Kind]
 	since := max(f.coveredIn(c), f.Seen.Referenced[key])
-	return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate
+	if counted || !edited(c) || since > c.Seen.latest() || f.order(c) != upToDate {
+		return false
+	}
+	optedIn, proven := f.optedInSince(c)
+	return c.Seen.Content != 0 || proven && !c.Source.DataTime.Before(optedIn)
 }
 
 // superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are

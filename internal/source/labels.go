@@ -15,7 +15,7 @@ import (
 // controls their number. No selector of a workload matches a source with more.
 const maxLabels = 4 << 10
 
-const tooManyLabels = "its labels exceed 4 KiB, so no selector in " + annotations.Sources + " matches it; remove labels, or name it in an annotation of the workload"
+const tooManyLabels = "its labels exceed 4 KiB, so no selector in " + annotations.Sources + " matches it; remove some of them"
 
 // Labels are the labels of a source. They are comparable and take one word: sources with equal
 // labels share the text. The zero value means that the labels are unknown, and no selector matches

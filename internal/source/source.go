@@ -169,7 +169,7 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 func fromLabeled(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
 	src := fromMeta(kind, meta, names)
 	src.Annotations.Labels = LabelsOf(meta.Labels)
-	if src.Annotations.Labels == (Labels{}) {
+	if src.Annotations.Labels == (Labels{}) && len(src.Mistakes) < annotations.MaxMistakes {
 		src.Mistakes = append(src.Mistakes, annotations.Mistake{Message: tooManyLabels})
 	}
 	if len(meta.Labels) > 0 {

@@ -146,16 +146,18 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 	}
 	for key, version := range versions {
 		now, ok := s.index.source(key.In(w.Key.Namespace))
-		if !ok || !s.changedAfter(w, now, version) {
+		later, noted := w.away[key] // maybe by a snapshot, which shows no version of the change
+		noted = noted && later.Version > version
+		if !ok || !noted && !s.changedAfter(w, now, version) {
 			continue
+		}
+		if !noted {
+			later = reload.Away{Version: version + 1}
 		}
 		if away == nil {
 			away = map[source.LocalKey]reload.Away{}
 		}
-		away[key] = reload.Away{Version: version + 1}
-		if before, ok := w.away[key]; ok && before.Version > version {
-			away[key] = before
-		}
+		away[key] = later
 	}
 	w.away = away
 }
@@ -172,23 +174,6 @@ func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey
 		case ok && s.changedAfter(w, now, version):
 			since[key] = reload.Away{Version: version + 1}
 		}
-	}
-	return since
-}
-
-// changedSince are the sources that had other data after a workload was created with a ledger, as a Job is
-// that Reroll makes again. Its watch may show it only after theirs have shown them, so that nothing else
-// recorded that.
-func (s *State) changedSince(w *workloadRecord, version uint64) map[source.LocalKey]reload.Away {
-	var since map[source.LocalKey]reload.Away
-	for _, it := range s.index.sourcesFor(w) {
-		if !s.changedAfter(w, it.sourceRecord, version) {
-			continue
-		}
-		if since == nil {
-			since = map[source.LocalKey]reload.Away{}
-		}
-		since[it.Key.SeenFrom(w.Key.Namespace).Local()] = reload.Away{Version: version + 1}
 	}
 	return since
 }

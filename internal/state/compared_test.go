@@ -310,3 +310,17 @@ func TestAwayAfterTheLedgerOfAnotherReplica(t *testing.T) {
 		})
 	}
 }
+
+// A snapshot shows that data was edited, and is what it was, while a workload is compared with it.
+func TestASnapshotDuringAComparisonHidesNoEdit(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+	s.PutSource(written("ab", 10, 10), inASnap)
+	f, _ := s.Facts(deployment("web", "", 0).Key)
+	s.Compared(&f)
+	s.PutSource(written("ab", 30, 30), inASnap)
+	s.Compared(&f)
+	if f, _ := s.Facts(f.Workload.Key); f.Concerns[0].Away.Version != 11 {
+		t.Errorf("got %+v, want it away since 11", f.Concerns[0].Away)
+	}
+}

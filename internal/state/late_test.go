@@ -80,36 +80,3 @@ func TestPodsAreAskedAgainAboutAChangeThatArrivesLate(t *testing.T) {
 		})
 	}
 }
-
-// The watch of Jobs lags behind that of ConfigMaps. So when it shows a Job that Reroll has made again, with
-// the ledger of the decision, the data has been away and is back, and the Pods may have started meanwhile.
-func TestASourceThatWasAwayBeforeItsWorkloadArrivedWithALedger(t *testing.T) {
-	made := func(refersTo, ledger string) workload.Workload {
-		w := deployment("web", refersTo, 5, auto, "true")
-		w.LedgerText = ledger
-		return w
-	}
-	for name, tc := range map[string]struct {
-		w     workload.Workload
-		live  bool
-		edits []int
-		away  reload.Away
-	}{
-		"it was away later":            {made("cm", "{}"), live, []int{4, 7}, reload.Away{Version: 6}},
-		"it was away before":           {made("cm", "{}"), live, []int{3, 4}, reload.Away{}},
-		"a workload without a ledger":  {made("cm", ""), live, []int{4, 7}, reload.Away{}},
-		"a snapshot shows nothing new": {made("cm", "{}"), inASnap, []int{4, 7}, reload.Away{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := New(false)
-			s.PutSource(configMap("cm", "one", 1), live)
-			for i, version := range tc.edits {
-				s.PutSource(configMap("cm", []string{"two", "one"}[i], version), live)
-			}
-			s.PutWorkload(tc.w, tc.live)
-			if f, _ := s.Facts(tc.w.Key); len(f.Concerns) != 1 || f.Concerns[0].Away != tc.away {
-				t.Errorf("got %+v, want it away %+v", f.Concerns, tc.away)
-			}
-		})
-	}
-}

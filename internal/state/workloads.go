@@ -130,9 +130,6 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	if w.Parent != nil {
 		add(s.children, w.Parent.Key, w.Key)
 	}
-	if same == nil && live && next.LedgerText != "" {
-		next.away = s.changedSince(next, version)
-	}
 	s.workloads[w.Key] = next
 	s.countWaves(replaced, next)
 	s.noteChange(w.Key)

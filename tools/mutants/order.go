@@ -25,26 +25,32 @@ func orders() []mutation {
 		{
 			what: "rollouts: marks are kept with the first entry of a source that Pods may have had before its edit",
 			file: "internal/reload/next_ledger.go",
-			from: "return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate", to: "return counted && since == 0",
+			from: "	if counted || !edited(c) || since > c.Seen.latest() || f.order(c) != upToDate {\n", to: "	if counted || since <= 1<<62 {\n",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
 		},
 		{
 			what: "rollouts: marks are dropped with the first entry of a source, whatever shows that no Pod had other data",
 			file: "internal/reload/next_ledger.go",
-			from: "return !counted && edited(c) && since <= c.Seen.latest() && f.order(c) == upToDate", to: "return !counted && since <= 1<<62 && f.order(c) == upToDate",
+			from: "	if counted || !edited(c) || since > c.Seen.latest() || f.order(c) != upToDate {\n", to: "	if counted || since > 1<<62 || f.order(c) != upToDate {\n",
 			in: core, tests: "^TestMarksAreNotKeptWithTheFirstEntry",
 		},
 		{
 			what: "rollouts: an edit that no watch has shown does not replace the Pods of a template",
 			file: "internal/reload/next_ledger.go",
-			from: "return !counted && edited(c) && since", to: "return !counted && c.Seen.Edited && since",
+			from: "	if counted || !edited(c) || since", to: "	if counted || !c.Seen.Edited || since",
 			in: core, tests: "^TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData$",
 		},
 		{
 			what: "order: a source that was away before its new Job arrived counts as unchanged",
-			file: "internal/state/workloads.go",
-			from: "	if same == nil && live && next.LedgerText != \"\" {\n", to: "	if same != nil && next.LedgerText == \"-\" {\n",
-			in: "./internal/state", tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrivedWithALedger$",
+			file: "internal/reload/compare.go",
+			from: "	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 ||", to: "	if c.Away.Version == 0 ||",
+			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
+		},
+		{
+			what: "order: a snapshot during a comparison hides an edit",
+			file: "internal/state/compared.go",
+			from: "if !ok || !noted && !s.changedAfter(w, now, version) {", to: "if !ok || !s.changedAfter(w, now, version) {",
+			in: "./internal/state", tests: "^TestASnapshotDuringAComparisonHidesNoEdit$",
 		},
 		{
 			what: "a lost key keeps the marks although another client may have rolled a later edit",

@@ -1,6 +1,6 @@
 package main
 
-// tenants are mutations by which the texts and objects of one tenant harm others.
+// tenants are mutations by which what one tenant writes harms others, or others get what is theirs.
 func tenants() []mutation {
 	const signed, recreated, reports = "internal/kinds/signed.go", "internal/controller/recreate_job.go", "./internal/report"
 	of := func(what, file, from, to, in, tests string) mutation {

@@ -282,6 +282,7 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobHandler().departs(inShop(late.Name), "")
+	s.play(time.Minute)
 	if s.kept() != 0 {
 		t.Errorf("%d are kept", s.kept())
 	}

@@ -246,8 +246,9 @@ histories: build-race suite ## Faults and kills drawn at random, between the con
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
 	$(STARTED) REROLL_REAL_HISTORIES=$(N) $(TEST) -count=1 -timeout 3h -v -run Histories ./test/faults
 
-mutants: preflight bin/helm ## Break Reroll on purpose, one way at a time: each has to turn a test red
-	HELM=$(CURDIR)/bin/helm $(GO) run ./tools/mutants
+mutants: linux build bin/helm ## Break Reroll on purpose, one way at a time: each has to turn a test red
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build
+	HELM=$(CURDIR)/bin/helm $(STARTED) $(GO) run ./tools/mutants
 
 nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, 500 on a real API server, and all tests with the race detector
 	@# Each runs also if one before it failed.

@@ -63,6 +63,22 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// Each takes a moment to compare, and thousands of them do not.
+func TestManyNamesWithDotsRememberAnswers(t *testing.T) {
+	names := DefaultNames()
+	var text []string
+	for i := range maxEntries {
+		text = append(text, fmt.Sprintf("a.%d", i))
+	}
+	list, refused := ReadList(strings.Join(text, ","), &names, false)
+	for i := range 2 * mostAnswers {
+		list.Find(fmt.Sprintf("a-%d", i))
+	}
+	if len(refused) > 0 || list.expressions != 0 || len(list.answers.of) != mostAnswers {
+		t.Errorf("%d expressions: %d answers are remembered; refused are %v", list.expressions, len(list.answers.of), refused)
+	}
+}
+
 func TestFewExpressionsRememberNothing(t *testing.T) {
 	names := DefaultNames()
 	for _, text := range []string{"shop.config,a-.*", "a.1,b.1,c.1,d.1,e.1,f.1"} {

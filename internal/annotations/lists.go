@@ -56,15 +56,23 @@ func (l *NameList) Find(name string) (entry string, found bool) {
 		return "", false
 	}
 	var at int
-	if l.expressions <= fewExpressions || strings.Contains(name, "/") { // no pattern matches a slash
+	takes := l.takes()
+	if takes <= fewExpressions || strings.Contains(name, "/") { // no pattern matches a slash
 		at = l.match(name)
 	} else {
-		at = l.answers.find(name, min(l.expressions*answersEach, mostAnswers), l.match)
+		at = l.answers.find(name, min(takes*answersEach, mostAnswers), l.match)
 	}
 	if at == nowhere {
 		return "", false
 	}
 	return l.Entries[at].Text, true
+}
+
+// takes is how many expressions take as long to match. A name with dots is compared in a moment, but a list
+// may have thousands of them.
+func (l *NameList) takes() int {
+	const dottedNames = 64
+	return l.expressions + (len(l.Patterns)-l.expressions)/dottedNames
 }
 
 // match returns the index of the first entry that names a source, or nowhere.

@@ -66,7 +66,12 @@ func (h *bundleHistory) gap(what string) {
 	h.say("%s", what)
 	for _, w := range h.workloads {
 		w.doubt = w.doubt || slices.ContainsFunc(h.events, isBundle) || h.server.Now().Sub(h.editedAt(w.use.sources)) < 10*time.Second
-		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool { return !w.adopted[src] })
+		maps.DeleteFunc(w.owed, func(src simapi.Source, _ bool) bool {
+			if !w.adopted[src] {
+				h.excused(notInLedger)
+			}
+			return !w.adopted[src]
+		})
 	}
 	now := h.present()
 	for src, at := range h.edits { // the latest change of a source that does not exist is its deletion

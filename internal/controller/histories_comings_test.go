@@ -94,7 +94,14 @@ func (o *oracle) madeAgain(w *workloadTruth, src simapi.Source, l *look) bool {
 // workload.
 func (o *oracle) later(w *workloadTruth, src simapi.Source, l *look, version uint64) bool {
 	horizon := max(w.foreign, w.first[src])
-	return version > horizon || version <= l.live[src.Resource] || horizon <= l.live[plural(l.key.Kind)] || o.mayHaveReturned(w)
+	switch {
+	case version > horizon:
+		return true
+	case version <= l.live[src.Resource], horizon <= l.live[plural(l.key.Kind)]:
+		return o.excused(cameOrWentUnordered)
+	default:
+		return o.mayHaveReturned(w) && o.excused(templateReturned)
+	}
 }
 
 // miss records, at our rollout of a workload, which sources its new Pods lack.

@@ -327,7 +327,11 @@ func (o *oracle) judgeCronJob(c *cronTruth, src simapi.Source) {
 	away, back := s.away()
 	judged := dataSince{c.started[src], s.content}
 	switch {
-	case c.started[src] > last.version, c.had[src] == s.content, c.owesNothing(s, c.started[src]), c.deletedFor(src, s):
+	case c.started[src] > last.version, c.had[src] == s.content:
+	case c.owesNothing(s, c.started[src]):
+		o.excused(owedNothing)
+	case c.deletedFor(src, s):
+		o.excused(runDeleted)
 	case away > 0 && away < c.begun[src] && c.undone[c.begun[src]] > 0 && c.undone[c.begun[src]] < back:
 		o.excused(backMeanwhile) // a user deleted the only run that used the other data
 	case c.meanwhile[src] == judged, away > 0 && c.begun[src] < away && away < c.started[src] && c.started[src] < back:

@@ -41,6 +41,9 @@ const (
 	// podsOlder: across a gap, a Pod was created no more than startLag after the time that the API
 	// shows.
 	podsOlder excuse = "pods older, order unseen"
+	// cameOrWentUnordered: a source came, went, or changed its labels, and the controller was not shown
+	// whether that was before the rollout of another client.
+	cameOrWentUnordered excuse = "came or went, order unseen"
 	// podsNotFound: no Pod was found although the status counts some.
 	podsNotFound excuse = "pods not found"
 	// installedThen: the change was made in the second of the installation, just before it.
@@ -191,6 +194,11 @@ const (
 	// neverRan: the source was recreated before the CronJob had a ledger, and no run of it has begun,
 	// so that no Pod has read other data.
 	neverRan excuse = "made again before the first run"
+	// owedNothing: the source had its present data at a time when the CronJob was owed no run, for example
+	// because it was suspended.
+	owedNothing excuse = "has the data of when no run was owed"
+	// runDeleted: a user deleted the run that Reroll made for the present data.
+	runDeleted excuse = "run deleted by a user"
 	// statusBehind: the Job was resumed while its status still counted deleted Pods. One of those
 	// could have stayed.
 	statusBehind excuse = "status behind the pods"

@@ -290,7 +290,11 @@ func seemsResumed(job *batchv1.Job) bool {
 // jobsAtRest judges the state after all runs have ended.
 func (o *oracle) jobsAtRest() {
 	for _, job := range o.h.jobs() {
-		resumed := isHeld(job) && !*job.Spec.Suspend && (o.keyLostAt > 0 || o.runs[job.UID].late) && o.excused(leftToUsers) // by a user, since the controller leaves it suspended
+		// A user has resumed it, since the controller leaves it suspended.
+		resumed := isHeld(job) && !*job.Spec.Suspend && (o.keyLostAt > 0 || o.runs[job.UID].late)
+		if resumed {
+			o.excused(leftToUsers)
+		}
 		if copyOf(job) != "" || isHeld(job) && !resumed {
 			o.fail("at rest, Job %s is left (a copy of %q), and nobody was told of it", job.Name, copyOf(job))
 			continue

@@ -191,8 +191,10 @@ func (w *workloadTruth) noteLabel(src simapi.Source, l *look) {
 func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool {
 	m := w.moved(src)
 	mayBeFor := func(version uint64) bool {
-		later := o.later(w, src, l, version) || version == w.first[src] && w.foreign < version
-		return version > max(o.installedAt, m.rolled) && version <= l.known[src] && later
+		if version <= max(o.installedAt, m.rolled) || version > l.known[src] {
+			return false
+		}
+		return version == w.first[src] && w.foreign < version || o.later(w, src, l, version)
 	}
 	return o.h.onDelete && (mayBeFor(m.left) || mayBeFor(m.late) && o.excused(labelShownLate) || mayBeFor(m.lapsed) && o.excused(changedInLapse)) || o.h.onCreate && mayBeFor(m.entered)
 }

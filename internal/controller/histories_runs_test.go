@@ -39,6 +39,8 @@ func cronJobBounds() map[excuse]float64 {
 		showsNoTime:       44,
 		podWaits:          1497,
 		runWaits:          1829,
+		owedNothing:       5118,
+		runDeleted:        1,
 		beforeInstalled:   45,
 		beforeCover:       35,
 		backBeforeSeen:    6,

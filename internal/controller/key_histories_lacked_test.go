@@ -23,7 +23,7 @@ const (
 
 // keyBounds limit the uses of each excuse in a thousand histories of keys.
 func keyBounds() map[excuse]float64 {
-	return map[excuse]float64{inDoubt: 640, valuePardoned: 1, chosenInGap: 435, unchosenLate: 230}
+	return map[excuse]float64{inDoubt: 640, valuePardoned: 1, chosenInGap: 1382, unchosenLate: 230}
 }
 
 // forgive stops owing a key, with an excuse if a Pod lacks its present value.

@@ -210,8 +210,12 @@ func (h *keyHistory) edit() {
 		// The ledger does not show the choice yet if the edit comes within the settle period.
 		h.doubt[name] = h.doubt[name] || !h.up || h.pending("deployments", name) || h.server.Now().Sub(h.chosenAt[name]) < 10*time.Second
 		for _, key := range changed {
-			if strings.Contains(h.counted(name), key) && (h.up || strings.Contains(h.before[name], key) || h.rule[name] != "") {
+			switch {
+			case !strings.Contains(h.counted(name), key):
+			case h.up, strings.Contains(h.before[name], key), h.rule[name] != "":
 				h.owed[name][key], h.edited[name] = true, h.server.Version()
+			default:
+				h.excused(chosenInGap)
 			}
 		}
 	}

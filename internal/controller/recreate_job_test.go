@@ -133,8 +133,8 @@ func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 	if len(s.writes) == 0 {
 		t.Error("it is not decided on when its user has let it run")
 	}
-	if s.kept() != 0 {
-		t.Errorf("%d are kept", s.kept())
+	if s.kept() != (kept{}) {
+		t.Errorf("%+v are kept", s.kept())
 	}
 }
 
@@ -181,7 +181,7 @@ func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 		t.Error("it is a workload still")
 	}
 	s.jobHandler().hasOnly(nil)
-	if s.kept() != 0 {
-		t.Errorf("%d are kept", s.kept())
+	if s.kept() != (kept{}) {
+		t.Errorf("%+v are kept", s.kept())
 	}
 }

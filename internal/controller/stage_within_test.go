@@ -50,10 +50,12 @@ func (s *stage) tells(to Report) { s.controller.report = to }
 // remade is how many Jobs the controller is making again, as far as it knows.
 func (s *stage) remade() int { return len(s.controller.jobs.recreated) }
 
-// kept is how much the controller keeps of workloads, and of Jobs that it made.
-func (s *stage) kept() int {
+// kept is how many workloads and Jobs a controller remembers, by what for.
+type kept struct{ queued, paused, records, remade, runs, stuck int }
+
+func (s *stage) kept() kept {
 	c := s.controller
-	return c.Depth() + c.pauses.Depth() + len(c.records) + len(c.jobs.recreated) + len(c.jobs.runs) + len(c.jobs.stuck)
+	return kept{c.Depth(), c.pauses.Depth(), len(c.records), s.remade(), len(c.jobs.runs), len(c.jobs.stuck)}
 }
 
 // tries is how often the latest looks at a workload have failed in a row.

@@ -154,6 +154,9 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 		if begun, ok := kinds.Begun(job); ok && begun.After(w.Runs.Last) {
 			w.Runs.Last = begun
 		}
+		if at := job.Status.StartTime; at != nil && at.After(w.Runs.Resumed) {
+			w.Runs.Resumed = at.Time
+		}
 	}
 	c.noteBegun(w, jobs, facts.Version)
 	w.Runs.Listed = true

@@ -38,6 +38,9 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 func podsOfLatest(r *workload.Runs) *Pods {
 	p := &Pods{}
 	pod := StartedPod{Created: r.Last, Started: r.Last}
+	if r.Resumed.After(r.Last) {
+		pod.Started = r.Resumed
+	}
 	if r.LastAtLeast {
 		pod.Started = time.Time{}
 	}

@@ -272,6 +272,27 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	}
 }
 
+// The status of a run that was created suspended, and has succeeded, does not show whether Pods of it have
+// succeeded before that. So it may have begun at its creation, or when it was resumed.
+func TestARunThatWasResumedWhileTheContentWasAway(t *testing.T) {
+	f, at := jobWhoseContentWasAway()
+	f.Workload.Key.Kind, f.Workload.Runs.Once, f.Workload.Runs.Listed = "CronJob", false, true
+	for about, tc := range map[string]struct {
+		resumed time.Time
+		want    Action
+	}{
+		"it was not resumed":               {time.Time{}, Record},
+		"it was resumed before":            {at.Add(time.Minute), Record},
+		"it was resumed while it was away": {at.Add(time.Hour + time.Second), Reload},
+		"it was resumed when it came back": {at.Add(2 * time.Hour), Reload},
+	} {
+		f.Workload.Runs.Resumed = tc.resumed
+		if d := decided(t, f); d.Action != tc.want {
+			t.Errorf("%s: %s (%s), want %s", about, d.Action, d.Why, tc.want)
+		}
+	}
+}
+
 // A Pod that has succeeded is not replaced. The Job has ended with the data of that Pod.
 func TestAPodOfAJobThatSucceededWithContentThatWasAway(t *testing.T) {
 	f, at := jobWhoseContentWasAway()

@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -184,16 +186,30 @@ func TestRandomConsent(t *testing.T) { randomConsent(t, false) }
 
 func TestRandomConsentWithGrants(t *testing.T) { randomConsent(t, true) }
 
+// firstSeed is REROLL_BASE, or another number each time.
+func firstSeed(t *testing.T) uint64 {
+	t.Helper()
+	text, given := os.LookupEnv("REROLL_BASE")
+	if !given {
+		return rand.Uint64N(1 << 40)
+	}
+	first, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("REROLL_BASE=%s: %v", text, err)
+	}
+	return first
+}
+
 func randomConsent(t *testing.T, grants bool) {
 	t.Helper()
 	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	reloads := 0
-	for seed := range uint64(walks) {
+	reloads, first := 0, firstSeed(t)
+	for seed := first; seed < first+walks; seed++ {
 		w := &walk{T: t, r: rand.New(rand.NewPCG(seed, 1)), s: New(false), key: key, version: 10, exists: true, grants: grants}
-		w.say("seed %d", seed)
+		w.say("REROLL_BASE=%d", seed)
 		w.putWorkload(inASnap)
 		if grants {
 			w.s.ReadGrants()

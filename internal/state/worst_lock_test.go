@@ -54,6 +54,9 @@ func TestTheWorstAnnotationsHoldTheLockForAMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			first, again, removed := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			s, version := New(false), 1
+			for i := range 500 {
+				s.PutSource(configMap(longName(i), "one", 1), inASnap)
+			}
 			for range 20 { // a busy machine may stop a holder of the lock
 				version += 3
 				removed = min(removed, s.holds(deployment("web", "", 1), version))

@@ -33,6 +33,9 @@ type Runs struct {
 	Last time.Time
 	// LastAtLeast reports whether the latest run may have begun later than Last.
 	LastAtLeast bool
+	// Resumed is when the latest run began or was resumed, as far as its status shows. Pods of it may have
+	// started only then. Zero if no status was read.
+	Resumed time.Time
 	// Listed reports whether Last and Since are from a list of the runs.
 	Listed bool
 	// Since is a resource version after which a run began, 0 if none is known. The run has read all

@@ -59,7 +59,7 @@ func TestHistories(t *testing.T) {
 			})
 		}
 	})
-	fmt.Printf("%s  from REROLL_BASE=%d in %s\n", tally.table(count), first, time.Since(began).Round(time.Second))
+	fmt.Printf("%s: %d histories from REROLL_BASE=%d: %s  in %s\n", t.Name(), count, first, tally.table(), time.Since(began).Round(time.Second))
 	for _, name := range slices.Concat(faultNames(), killNames()) {
 		if count >= drawn && tally.counts[name] == 0 {
 			t.Errorf("%q never struck in %d histories, which proves nothing about it", name, count)
@@ -94,12 +94,12 @@ func (c *tally) add(name string, n int) {
 	c.counts[name] += n
 }
 
-func (c *tally) table(histories uint64) string {
+func (c *tally) table() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories: %d steps, %d rests that were judged, %d reloads, %d changes on their own\n",
-		histories, c.counts[steps], c.counts[rests], c.counts[reloads], c.counts[single])
+	fmt.Fprintf(&b, "%d steps, %d rests that were judged, %d reloads, %d changes on their own\n",
+		c.counts[steps], c.counts[rests], c.counts[reloads], c.counts[single])
 	for _, group := range []struct {
 		title string
 		names []string

@@ -23,7 +23,7 @@ import (
 var shared *stage.Stage
 
 func TestMain(m *testing.M) {
-	os.Exit(stage.RunAlone(m, "lease", 8, func(s *stage.Stage) { shared = s }))
+	os.Exit(stage.Run(m, "lease", 8, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.

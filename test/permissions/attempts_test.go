@@ -74,6 +74,7 @@ spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name
 type attempt struct {
 	group, resource string
 	name            string // web, if nothing is said
+	subresource     string
 	// patch changes an object that exists, object is one to be made. With neither, one is deleted.
 	patch, object string
 	// refused is what the policy says. Nothing: it lets it pass.

@@ -66,9 +66,13 @@ func (p *place) tryOnce(client dynamic.Interface, a attempt) error {
 		dry = nil
 	}
 	var err error
+	var of []string
+	if a.subresource != "" {
+		of = []string{a.subresource}
+	}
 	switch a.verb() {
 	case "patch":
-		_, err = resource.Patch(p.ctx, name, types.JSONPatchType, []byte(a.patch), metav1.PatchOptions{DryRun: dry})
+		_, err = resource.Patch(p.ctx, name, types.JSONPatchType, []byte(a.patch), metav1.PatchOptions{DryRun: dry}, of...)
 	case "create":
 		obj := &unstructured.Unstructured{}
 		p.must(yaml.Unmarshal([]byte(a.object), &obj.Object))
@@ -191,6 +195,10 @@ func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
 	patch := func(name, patch string) attempt {
 		return attempt{group: "batch", resource: "jobs", name: name, patch: patch}
 	}
+	status := func(a attempt) attempt {
+		a.subresource = "status"
+		return a
+	}
 	const annotation, run = "/metadata/annotations/reroll.dev~1", "/metadata/labels/reroll.dev~1run"
 	for about, a := range map[string]attempt{
 		"a copy":                   create("load-0123456789", copied),
@@ -198,6 +206,7 @@ func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
 		"a run":                    create("load-0123456789", ""),
 		"a note of a deletion":     patch("theirs", op("add", annotation+"deletes", `"u-1"`)),
 		"what holds one":           patch("theirs", op("add", annotation+"held", `"true"`)),
+		"the same, in its status":  status(patch("theirs", op("add", annotation+"held", `"true"`))),
 		"what makes one a copy":    patch("theirs", op("add", annotation+"replaces", `"{}"`)),
 		"what makes one a run":     patch("theirs", `[{"op": "add", "path": "/metadata/labels", "value": {}}, `+op("add", run, `"1"`)[1:]),
 		"another copy":             patch("own-0123456789", op("replace", annotation+"replaces", `"[]"`)),
@@ -216,6 +225,7 @@ func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
 		"suspend":                   patch("own-0123456789", op("replace", "/spec/suspend", "false")),
 		"what was there, taken":     patch("own-0123456789", op("remove", annotation+"replaces", "")),
 		"an annotation of a Job":    patch("theirs", op("add", "/metadata/annotations/more", `"x"`)),
+		"its status":                status(patch("own-0123456789", op("add", "/status/ready", "0"))),
 		"a Job of the controller's": {group: "batch", resource: "jobs", name: "own-0123456789"},
 	} {
 		if err := p.try(admin, a); err != nil {

@@ -27,7 +27,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// TestRealServer runs the same cases on a real API server, each in a namespace of its own.
+// TestRealServer runs the same cases on a real API server, each in a namespace of its own. The cluster has
+// no nodes, because no Pod may run by itself, so it is shared with no other package.
 func TestRealServer(t *testing.T) {
 	c, err := cluster.Start(t.Context(), cluster.Options{Nodes: cluster.NoNodes})
 	if err != nil {

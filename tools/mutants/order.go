@@ -47,6 +47,12 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
 		},
 		{
+			what: "order: a run that has succeeded counts as begun when it was created",
+			file: "internal/reload/runs.go",
+			from: "	if r.Resumed.After(r.Last) {\n", to: "	if r.Resumed.After(r.Last) && r.LastAtLeast {\n",
+			in: core, tests: "^TestARunThatWasResumedWhileTheContentWasAway$",
+		},
+		{
 			what: "order: a snapshot during a comparison hides an edit",
 			file: "internal/state/compared.go",
 			from: "if !ok || !noted && !s.changedAfter(w, now, version) {", to: "if !ok || !s.changedAfter(w, now, version) {",

@@ -20,6 +20,12 @@ func tenants() []mutation {
 			from: "[\"reroll.dev/replaces\", \"reroll.dev/deletes\", \"reroll.dev/held\", \"reroll.dev/signed\"].filter(", to: "[\"reroll.dev/replaces\", \"reroll.dev/deletes\", \"reroll.dev/signed\"].filter(",
 			in: "./test/permissions", tests: "^TestTheAdmissionPolicy$/^lets_nobody_else_write",
 		},
+		{
+			what: "tenants: others may write what holds a Job with its status",
+			file: "deploy/admission-policy.yaml",
+			from: "resources: [\"jobs\", \"jobs/status\"]", to: "resources: [\"jobs\"]",
+			in: "./test/permissions", tests: "^TestTheAdmissionPolicy$/^lets_nobody_else_write",
+		},
 		of("Slack shows the mentions of a tenant", "internal/report/alert_slack.go", "\"<\", \"&lt;\", ", "", reports, "TestSlackShowsTextsOfTenantsAsTheyAre"),
 		of("Google Chat shows the links of a tenant", "internal/report/alert_gchat.go", "strings.NewReplacer(\"<\", \"‹\", \">\", \"›\").Replace(text)", "text", reports, "TestGoogleChatShowsTextsOfTenantsAsTheyAre"),
 		of("Teams shows the links of a tenant", "internal/report/alert_teams.go", "\"://\", \":\"+zeroWidthSpace+\"//\", ", "", reports, "TestTeamsShowsTextsOfTenantsAsTheyAre"),

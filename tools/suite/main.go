@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -212,11 +214,12 @@ func readMeasured(folder string) ([]used, error) {
 	}
 	var all []used
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		var u used
-		if _, err := fmt.Sscanf(lines.Text(), "%d %s", &u.milliseconds, &u.folder); err != nil {
+		took, folder, _ := strings.Cut(lines.Text(), " ")
+		milliseconds, err := strconv.ParseInt(took, 10, 64)
+		if err != nil {
 			return nil, fmt.Errorf("read the processor time from %q: %w", lines.Text(), err)
 		}
-		all = append(all, u)
+		all = append(all, used{folder, milliseconds})
 	}
 	return all, nil
 }

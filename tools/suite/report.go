@@ -179,6 +179,7 @@ func (r *report) summary(all []used) {
 	if len(all) == 0 {
 		return
 	}
+	all = byFolder(all)
 	slices.SortFunc(all, func(a, b used) int { return cmp.Compare(b.milliseconds, a.milliseconds) })
 	var sum time.Duration
 	fmt.Fprintf(r.out, "\nProcessor time by package:\n")
@@ -190,6 +191,20 @@ func (r *report) summary(all []used) {
 		}
 	}
 	fmt.Fprintf(r.out, "%8.1fs  all together\n", sum.Seconds())
+}
+
+// byFolder adds up the times of a package whose tests ran several times, for example with the race detector
+// and without.
+func byFolder(all []used) []used {
+	sums := map[string]int64{}
+	for _, u := range all {
+		sums[u.folder] += u.milliseconds
+	}
+	added := make([]used, 0, len(sums))
+	for folder, milliseconds := range sums {
+		added = append(added, used{folder, milliseconds})
+	}
+	return added
 }
 
 // leaves are the tests that have no subtests: the time of the others is that of theirs.

@@ -79,6 +79,7 @@ func (h *history) deliver(f *simFeed) bool {
 	}
 	h.say("%s: %s %s at %d arrives", f.resource, e.Type, e.Object.GetName(), e.Version)
 	h.oracle.delivered(f.resource, e.Object.GetName(), e.Version, e.Type == watch.Deleted)
+	h.oracle.watched[simapi.Source{Resource: f.resource, Name: e.Object.GetName()}] = e.Version
 	h.oracle.classDelivered(e.Version, true)
 	f.last = max(f.last, e.Version)
 	if e.Type == watch.Deleted {

@@ -196,7 +196,9 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 		}
 		return version == w.first[src] && w.foreign < version || o.later(w, src, l, version)
 	}
-	return o.h.onDelete && (mayBeFor(m.left) || mayBeFor(m.late) && o.excused(labelShownLate) || mayBeFor(m.lapsed) && o.excused(changedInLapse)) || o.h.onCreate && mayBeFor(m.entered)
+	// It lost the label while a controller opted in all workloads, and the next one does not.
+	endedByStart := w.ended[src].by == byStart && m.unlabeled <= w.ended[src].version
+	return o.h.onDelete && (mayBeFor(m.left) || endedByStart && mayBeFor(m.unlabeled) || mayBeFor(m.late) && o.excused(labelShownLate) || mayBeFor(m.lapsed) && o.excused(changedInLapse)) || o.h.onCreate && mayBeFor(m.entered)
 }
 
 // labeledLater reports whether a source seems to have got the labels that select it after a selector

@@ -42,8 +42,10 @@ type oracle struct {
 
 	// known and live go into each look: the versions that the running controller has been shown.
 	known map[simapi.Source]uint64
-	live  map[string]uint64
-	gone  map[simapi.Source]uint64
+	// watched has the latest version that a watch has shown, and not only a snapshot.
+	watched map[simapi.Source]uint64
+	live    map[string]uint64
+	gone    map[simapi.Source]uint64
 	// goneAt has the times when the running controller was shown a deletion.
 	goneAt map[simapi.Source]time.Time
 	// firstShown is the first version of a source that it was shown. newestShown is its newest
@@ -85,6 +87,7 @@ func newOracle(h *history) *oracle {
 		workloads: map[types.UID]*workloadTruth{},
 		runsTruth: newRunsTruth(),
 		known:     map[simapi.Source]uint64{},
+		watched:   map[simapi.Source]uint64{},
 		live:      map[string]uint64{},
 		gone:      map[simapi.Source]uint64{},
 		goneAt:    map[simapi.Source]time.Time{},
@@ -298,7 +301,7 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 			return true
 		}
 	}
-	return !o.provesEdit(l, src) && c.version <= l.live[src.Resource]
+	return !o.provesEdit(l, src) && c.version <= l.live[src.Resource] && o.watched[src] < c.version
 }
 
 // widenedAnew reports whether a workload was widened by something other than a template that may

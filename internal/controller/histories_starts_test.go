@@ -11,6 +11,7 @@ import (
 // everything, and may act on changes since its start.
 func (o *oracle) started(all bool) {
 	clear(o.known)
+	clear(o.watched)
 	clear(o.live)
 	clear(o.gone)
 	clear(o.goneAt)

@@ -265,7 +265,8 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return found
 		}
 	}
-	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && !c.wasAway() {
+	unseen := c.Seen.Content == 0 && edited(c) // a snapshot has shown an edit from after its creation
+	if c.Seen.Created > c.Seen.Content && !unseen && f.Seen.Compared && !c.wasAway() {
 		// It was recreated with the data of the last comparison. The workload has run without it since,
 		// unless Pods are back that may have earlier data.
 		if !f.Seen.TemplateReverted {

@@ -194,3 +194,23 @@ func TestASourceThatIsDeletedBeforeALedgerHasIt(t *testing.T) {
 		})
 	}
 }
+
+// ConfigMap cm was deleted at 110 and created again at 130, as the watch has shown. A snapshot has it since,
+// which shows no version of a later edit.
+func TestAnEditInAGapAfterASourceWasCreatedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		written int64
+		want    Action
+	}{
+		"it was edited since":     {150, ListPods},
+		"it is as it was created": {130, Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web().source(source.ConfigMap, "cm", "two", 130, tc.written, SourceSeen{Created: 130, Departed: 110, Version: 150})
+			s.f.Seen.Compared = true
+			if d := decided(t, s.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}

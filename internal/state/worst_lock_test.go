@@ -71,17 +71,6 @@ func TestTheWorstAnnotationsHoldTheLockForAMoment(t *testing.T) {
 	}
 }
 
-// holds is how long an event of a workload holds the lock.
-func (s *State) holds(w workload.Workload, version int) time.Duration {
-	w.ResourceVersion, w.Ledgers = fmt.Sprint(version), s.ledgers
-	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	began := time.Now()
-	s.putWorkload(w, revision, rank, live)
-	return time.Since(began)
-}
-
 // Many workloads may use one key of a ConfigMap, each with other expressions.
 func TestAChangedKeyIsMatchedWithoutTheLock(t *testing.T) {
 	s, held := New(false), time.Duration(math.MaxInt64)

@@ -53,6 +53,12 @@ func orders() []mutation {
 			in: core, tests: "^TestARunThatWasResumedWhileTheContentWasAway$",
 		},
 		{
+			what: "order: an edit that a snapshot shows of a source that was created again is from before",
+			file: "internal/reload/compare.go",
+			from: "c.Seen.Created > c.Seen.Content && !unseen &&", to: "c.Seen.Created > c.Seen.Content && (!unseen || c.Seen.Content == 0) &&",
+			in: core, tests: "^TestAnEditInAGapAfterASourceWasCreatedAgain$",
+		},
+		{
 			what: "order: a snapshot during a comparison hides an edit",
 			file: "internal/state/compared.go",
 			from: "if !ok || !noted && !s.changedAfter(w, now, version) {", to: "if !ok || !s.changedAfter(w, now, version) {",

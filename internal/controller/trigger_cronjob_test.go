@@ -282,7 +282,7 @@ func TestALateRunIsReportedOnce(t *testing.T) {
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobHandler().departs(inShop(late.Name), "")
-	s.play(time.Minute) // its CronJob is looked at once more
+	s.play(time.Minute) // so that the CronJob is reconciled once more
 	if s.kept() != (kept{}) {
 		t.Errorf("%+v are kept", s.kept())
 	}

@@ -45,3 +45,22 @@ func (c *Concern) wasAwayBefore() bool {
 	}
 	return c.Away.Version == c.Seen.Content
 }
+
+// recreatedAsCompared reports whether a source was created again with the data of the last comparison, and
+// has it since. A snapshot shows no version of a later edit, but its time.
+func (f *Facts) recreatedAsCompared(c *Concern) bool {
+	editedUnseen := c.Seen.Content == 0 && edited(c)
+	return c.Seen.Created > c.Seen.Content && !editedUnseen && f.Seen.Compared && !c.wasAway()
+}
+
+// seenEarlier is for a workload that arrives with a ledger only after its sources have changed, since
+// watches are independent: a Job that Reroll makes again has the ledger of the decision. So if the latest
+// change is later than its Pods, the source was away, and nothing else recorded that.
+func (f *Facts) seenEarlier(c *Concern) *Concern {
+	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 || order(c, f.rollouts()) != outOfDate {
+		return c
+	}
+	away := *c
+	away.Away = Away{Version: f.Seen.Template + 1}
+	return &away
+}

@@ -98,18 +98,6 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 	return f.differentData(c, base)
 }
 
-// seenEarlier is for a workload that arrives with a ledger only after its sources have changed, since
-// watches are independent: a Job that Reroll makes again has the ledger of the decision. So if the latest
-// change is later than its Pods, the source was away, and nothing else recorded that.
-func (f *Facts) seenEarlier(c *Concern) *Concern {
-	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 || order(c, f.rollouts()) != outOfDate {
-		return c
-	}
-	away := *c
-	away.Away = Away{Version: f.Seen.Template + 1}
-	return &away
-}
-
 // sameData is for data that the ledger records. There are Pods with other data nevertheless if
 // their template was reverted, or if they started while the source had other data for a moment.
 func (f *Facts) sameData(c *Concern, base base) finding {
@@ -265,10 +253,8 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return found
 		}
 	}
-	unseen := c.Seen.Content == 0 && edited(c) // a snapshot has shown an edit from after its creation
-	if c.Seen.Created > c.Seen.Content && !unseen && f.Seen.Compared && !c.wasAway() {
-		// It was recreated with the data of the last comparison. The workload has run without it since,
-		// unless Pods are back that may have earlier data.
+	if f.recreatedAsCompared(c) {
+		// The workload has run without it since, unless Pods are back that may have earlier data.
 		if !f.Seen.TemplateReverted {
 			return recorded
 		}

@@ -146,13 +146,12 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 	}
 	for key, version := range versions {
 		now, ok := s.index.source(key.In(w.Key.Namespace))
-		later, noted := w.away[key] // maybe by a snapshot, which shows no version of the change
-		noted = noted && later.Version > version
-		if !ok || !noted && !s.changedAfter(w, now, version) {
+		if !ok {
 			continue
 		}
-		if !noted {
-			later = reload.Away{Version: version + 1}
+		later, is := s.awayAfter(w, now, w.away[key], version)
+		if !is {
+			continue
 		}
 		if away == nil {
 			away = map[source.LocalKey]reload.Away{}
@@ -167,15 +166,25 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey]reload.Away {
 	since := map[source.LocalKey]reload.Away{}
 	for key, away := range w.away {
-		now, ok := s.index.source(key.In(w.Key.Namespace))
-		switch {
-		case away.Version > version:
-			since[key] = away
-		case ok && s.changedAfter(w, now, version):
-			since[key] = reload.Away{Version: version + 1}
+		now, _ := s.index.source(key.In(w.Key.Namespace))
+		if later, is := s.awayAfter(w, now, away, version); is {
+			since[key] = later
 		}
 	}
 	return since
+}
+
+// awayAfter is since when a source, nil if there is none, had other data after a version. What is known of
+// that may be from a snapshot, which shows no version of the change.
+func (s *State) awayAfter(w *workloadRecord, now *sourceRecord, known reload.Away, version uint64) (away reload.Away, is bool) {
+	switch {
+	case known.Version > version:
+		return known, true
+	case now != nil && s.changedAfter(w, now, version):
+		return reload.Away{Version: version + 1}, true
+	default:
+		return reload.Away{}, false
+	}
 }
 
 // awayUnselected are the sources that a comparison skips because they are not selected. They count

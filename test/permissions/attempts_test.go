@@ -73,8 +73,8 @@ spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name
 // attempt is one write.
 type attempt struct {
 	group, resource string
-	name            string // web, if nothing is said
-	subresource     string
+	name            string   // web, if nothing is said
+	of              []string // the subresource, if it is about one
 	// patch changes an object that exists, object is one to be made. With neither, one is deleted.
 	patch, object string
 	// refused is what the policy says. Nothing: it lets it pass.

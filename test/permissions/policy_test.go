@@ -66,13 +66,9 @@ func (p *place) tryOnce(client dynamic.Interface, a attempt) error {
 		dry = nil
 	}
 	var err error
-	var of []string
-	if a.subresource != "" {
-		of = []string{a.subresource}
-	}
 	switch a.verb() {
 	case "patch":
-		_, err = resource.Patch(p.ctx, name, types.JSONPatchType, []byte(a.patch), metav1.PatchOptions{DryRun: dry}, of...)
+		_, err = resource.Patch(p.ctx, name, types.JSONPatchType, []byte(a.patch), metav1.PatchOptions{DryRun: dry}, a.of...)
 	case "create":
 		obj := &unstructured.Unstructured{}
 		p.must(yaml.Unmarshal([]byte(a.object), &obj.Object))
@@ -196,7 +192,7 @@ func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
 		return attempt{group: "batch", resource: "jobs", name: name, patch: patch}
 	}
 	status := func(a attempt) attempt {
-		a.subresource = "status"
+		a.of = []string{"status"}
 		return a
 	}
 	const annotation, run = "/metadata/annotations/reroll.dev~1", "/metadata/labels/reroll.dev~1run"

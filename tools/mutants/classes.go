@@ -231,7 +231,7 @@ func classes() []mutation {
 		{
 			what: "what changed after another replica wrote the ledger is forgotten with what it compared",
 			file: "internal/state/compared.go",
-			from: "		case ok && s.changedAfter(w, now, version):\n", to: "		case ok && version == 0 && s.changedAfter(w, now, version):\n",
+			from: "		if later, is := s.awayAfter(w, now, away, version); is {\n", to: "		if later, is := s.awayAfter(w, nil, away, version); is && now != nil {\n",
 			in: known, tests: "^TestWhenAContentLeft$",
 		},
 		{

@@ -42,7 +42,7 @@ func orders() []mutation {
 		},
 		{
 			what: "order: a source that was away before its new Job arrived counts as unchanged",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/away.go",
 			from: "	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 ||", to: "	if c.Away.Version == 0 ||",
 			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
 		},
@@ -54,14 +54,14 @@ func orders() []mutation {
 		},
 		{
 			what: "order: an edit that a snapshot shows of a source that was created again is from before",
-			file: "internal/reload/compare.go",
-			from: "c.Seen.Created > c.Seen.Content && !unseen &&", to: "c.Seen.Created > c.Seen.Content && (!unseen || c.Seen.Content == 0) &&",
+			file: "internal/reload/away.go",
+			from: "c.Seen.Created > c.Seen.Content && !editedUnseen &&", to: "c.Seen.Created > c.Seen.Content && (!editedUnseen || c.Seen.Content == 0) &&",
 			in: core, tests: "^TestAnEditInAGapAfterASourceWasCreatedAgain$",
 		},
 		{
 			what: "order: a snapshot during a comparison hides an edit",
 			file: "internal/state/compared.go",
-			from: "if !ok || !noted && !s.changedAfter(w, now, version) {", to: "if !ok || !s.changedAfter(w, now, version) {",
+			from: "later, is := s.awayAfter(w, now, w.away[key], version)", to: "later, is := s.awayAfter(w, now, reload.Away{}, version)",
 			in: "./internal/state", tests: "^TestASnapshotDuringAComparisonHidesNoEdit$",
 		},
 		{

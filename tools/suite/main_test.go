@@ -184,3 +184,20 @@ func TestASuiteThatFailsShowsWhatFailed(t *testing.T) {
 		})
 	}
 }
+
+// The path of a checkout may have blanks.
+func TestThePackageThatRanTwiceIsAddedUp(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "used"), []byte("1500 /my code/a\n600 /my code/a\n7 /my code/b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := readMeasured(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := byFolder(all)
+	slices.SortFunc(sums, func(a, b used) int { return strings.Compare(a.folder, b.folder) })
+	if want := []used{{"/my code/a", 2100}, {"/my code/b", 7}}; !slices.Equal(sums, want) {
+		t.Errorf("got %v, want %v", sums, want)
+	}
+}

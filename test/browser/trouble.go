@@ -64,7 +64,7 @@ func Trouble(ctx context.Context, s *Scene) error {
 		Deployment("web", "ConfigMap", "greeting", 3) +
 		Deployment("api", "Secret", "password", 2) +
 		Deployment("checkout", "ConfigMap", "limits", 2, "reroll.dev/approval", "required") +
-		Deployment("nightly", "ConfigMap", "limits", 2, "reroll.dev/window", "allow 03:00-03:01 mon UTC") +
+		Deployment("nightly", "ConfigMap", "limits", 2, "reroll.dev/window", closed()) +
 		Deployment("hostile", "ConfigMap", Long, 1, "reroll.dev/window", Hostile) +
 		Deployment("orphan", "ConfigMap", "not-there", 1)
 	bank := Source("vault", "Secret") + Deployment("accounts", "Secret", "vault", 2)
@@ -83,6 +83,12 @@ func Trouble(ctx context.Context, s *Scene) error {
 		return err
 	}
 	return s.Freeze(ctx, s.Bank.Name, rightToLeft, Hostile)
+}
+
+// closed is a window that opens in three days, whenever the scene is built.
+func closed() string {
+	day := time.Now().UTC().AddDate(0, 0, 3).Weekday().String()
+	return "allow 03:00-03:01 " + strings.ToLower(day[:3]) + " UTC"
 }
 
 // Adopted waits until Deployments have ledgers.

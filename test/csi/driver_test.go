@@ -107,6 +107,7 @@ func lives(n node) []string {
 	s.look(n, "a Pod of the same name has mounted", again)
 
 	n.mounts()
+	n.looks(again) // the driver has seen it: before, it would still mount what the store has
 	n.store(map[string]string{"password": "3", "key": "7"})
 	s.look(n, "the class is deleted", again)
 	other := n.starts("web-1")

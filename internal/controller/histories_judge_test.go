@@ -150,7 +150,8 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		w.overwritten[src] = c.version
 		return o.excused(overwrittenUnseen)
 	case lost && src.Resource == "secrets":
-		return (!shows || !c.date.After(w.noted) || !c.proven) && o.excused(keyLostUnseen)
+		now := s.datedAt(never)
+		return (!shows || !c.date.After(w.noted) || !c.proven || !now.proven || now.untracked) && o.excused(keyLostUnseen)
 	case c.date.IsZero() && w.labeled[src] >= c.version:
 		return o.excused(labeledUnseen)
 	case adopted:

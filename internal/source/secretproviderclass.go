@@ -44,8 +44,8 @@ type classMember struct {
 	// at is the turn of each object that the Pod has, -1 if none.
 	at map[string]int
 	// without are the objects that the class had for a while when the Pod started without them.
-	// They count as never given to the Pod, unless the class loses them: after that, the Pod may be
-	// given the next version.
+	// They count as never given to the Pod, unless the class loses them, or another Pod gains them while
+	// it runs: after that, this Pod may be given them, too.
 	without map[string]bool
 	// started reports whether the Pod has had all of them since it started.
 	started bool
@@ -256,7 +256,7 @@ func (c *Class) rewrite(m *classMember, r ClassReport, in uint64) (turned []stri
 			all.rotate(&r, in)
 			turned = append(turned, id)
 		default:
-			next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true})
+			next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true, gained: had[id] == ""})
 			turned = append(turned, id)
 		}
 		m.at[id], m.started = next, false
@@ -298,5 +298,5 @@ func (m *classMember) hasPresent(id string, all *turns) bool {
 	if all.present().version == m.Objects[id] {
 		return true
 	}
-	return m.without[id] && !slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.version == "" })
+	return m.without[id] && !slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.version == "" || t.gained })
 }

@@ -179,6 +179,9 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		"a pod starts without an object, and is given it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "x")}
 		}, []string{content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": true, "b": false}},
+		"pods start without an object, and all of them are given it": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.mount("c", "1"), d.rotate("b", "1", "y"), d.rotate("c", "1", "y")}
+		}, []string{content("1", "x"), content("1", "y")}, map[string]bool{"a": false, "b": false, "c": false}},
 		"an object is taken away, a pod starts, and it is added again": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{
 				d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("a", "1"), d.rotate("a", "1", "y"),

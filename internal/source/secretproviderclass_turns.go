@@ -15,6 +15,8 @@ type turn struct {
 	turnWrite
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
+	// gained reports whether such a Pod had run without the object.
+	gained bool
 }
 
 // turnWrite is the write of a report.

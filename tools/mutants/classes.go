@@ -27,7 +27,7 @@ func classes() []mutation {
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
 			file: turns,
-			from: "next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true})", to: "next = all.begin(turn{version: version, turnWrite: r.write(in)})",
+			from: `next = all.begin(turn{version: version, turnWrite: r.write(in), rotated: true, gained`, to: "next = all.begin(turn{version: version, turnWrite: r.write(in), gained",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
@@ -124,6 +124,12 @@ func classes() []mutation {
 			what: "classes: what a pod with the present version is given is taken for the past",
 			file: turns,
 			from: "		case m.hasPresent(id, all):\n			at = last", to: "		case m == nil:\n			at = last",
+			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
+		},
+		{
+			what: "classes: each pod that gains an object brings it anew",
+			file: turns,
+			from: `t.version == "" || t.gained })`, to: `t.version == "" })`,
 			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
 		},
 		{

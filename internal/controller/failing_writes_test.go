@@ -47,13 +47,9 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		s.controller.api, s.controller.report, s.controller.counter = api, noReport{}, noReport{}
 		s.controller.clock, s.controller.queue = clock.RealClock{}, workqueue.NewShared(clock.RealClock{}, workers)
 
-		stop := make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		for range workers {
-			running.Go(func() {
-				s.controller.queue.Serve(stop, func(key workload.Key) workqueue.Result { return s.controller.reconcileKey(t.Context(), key) })
-			})
-		}
+		s.controller.serve(ctx, &running)
 		for i := range failing {
 			s.edit(fmt.Sprintf("fails-%d", i), "2")
 		}
@@ -63,7 +59,7 @@ func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 		if took := (<-api.patched).Sub(edited); took > 2*time.Second {
 			t.Errorf("it was written after %s, while %d others fail", took, s.controller.Depth())
 		}
-		close(stop)
+		stop()
 		running.Wait()
 	})
 }

@@ -57,14 +57,7 @@ func (h *history) askAll() (some bool) {
 	if !g.asks {
 		return false
 	}
-	for {
-		key, _, ok := h.c.questions.Pop()
-		if !ok {
-			break
-		}
-		some = true
-		h.c.questions.Finish(key, h.c.askAboutAgain(context.Background(), key))
-	}
+	some = duty{queue: h.c.questions, do: h.c.askAboutAgain}.all(context.Background())
 	for {
 		q, ok := h.c.gateURLQuestions.next()
 		if !ok {

@@ -17,9 +17,11 @@ import (
 // look is one reconciliation of a workload: the knowledge of the controller when it began.
 type look struct {
 	life int
-	// keys counts the digest keys so far. The last one is that of the ledger that it writes.
-	keys int
-	key  workload.Key
+	// keys counts the digest keys so far. The last one is that of the ledger that it writes. The one before
+	// was lost at keyLostAt.
+	keys      int
+	keyLostAt uint64
+	key       workload.Key
 	// at is the version of the server when it began.
 	at uint64
 	// known has, by source, the version of the object that was delivered.

@@ -157,7 +157,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 
 func (o *oracle) look(key workload.Key) *look {
 	o.h.noteWholes()
-	l := &look{life: o.h.life, keys: o.h.keys, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), shownDates: maps.Clone(o.newestShown), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, departedAt: maps.Clone(o.goneAt), onDelete: o.h.onDelete}
+	l := &look{life: o.h.life, keys: o.h.keys, keyLostAt: o.keyLostAt, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), shownDates: maps.Clone(o.newestShown), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, departedAt: maps.Clone(o.goneAt), onDelete: o.h.onDelete}
 	for src := range o.goneAt {
 		l.departed[src] = o.gone[src]
 	}
@@ -206,7 +206,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		}
 		shown, edited := o.sources[src].datedAt(l.known[src]), o.lastEdit(l, src)
 		switch {
-		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
+		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > l.keyLostAt):
 			return "", o.excused(unreadable)
 		case o.h.keysUnseen(w.name):
 			return "", o.excused(keysUnseen)

@@ -50,9 +50,7 @@ func TestAfterARestart(t *testing.T) {
 			r := newRoad(t)
 			tc.before(r)
 			n := r.next()
-			for key, _, ok := n.controller.rollouts.Pop(); ok; key, _, ok = n.controller.rollouts.Pop() {
-				n.controller.rollouts.Finish(key, n.controller.trackRollout(t.Context(), key))
-			}
+			duty{queue: n.controller.rollouts, do: n.controller.trackRollout}.all(t.Context())
 			n.want(tc.asked)
 			if n.controller.RolloutsInProgress() != tc.follow {
 				t.Errorf("%d are followed", n.controller.RolloutsInProgress())

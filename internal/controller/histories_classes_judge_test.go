@@ -277,7 +277,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(beforeInstalled)
 	case brought <= c.since:
 		return o.excused(beforeCover)
-	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && last.version <= o.lastGap:
+	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && brought <= o.lastGap:
 		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
 	case !adopted && brought <= o.lastGap:

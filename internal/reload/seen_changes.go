@@ -41,3 +41,14 @@ func (c *Changes[T]) latest(wanted func(before T) bool) uint64 {
 	}
 	return 0
 }
+
+// at returns what was said in a version, by what is said now.
+func (c *Changes[T]) at(version uint64, now T) T {
+	for _, step := range slices.Backward(c.all()) {
+		if step.version <= version {
+			break
+		}
+		now = step.before
+	}
+	return now
+}

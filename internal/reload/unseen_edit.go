@@ -78,15 +78,17 @@ func (f *Facts) referencedIn(c *Concern) uint64 {
 	return max(f.widenedFor(c), f.SelectedIn)
 }
 
-// widenedFor is the version in which the annotations began to select a source. Rewording them is no
-// change.
+// widenedFor is the version in which the annotations began to select a source, with the labels that it
+// had then. Rewording them is no change.
 func (f *Facts) widenedFor(c *Concern) uint64 {
 	if len(f.Seen.Widened) == 0 {
 		return f.Seen.Policy
 	}
 	_, refers := f.Workload.Reference(c.Source.Key.Local())
 	for _, step := range slices.Backward(f.Seen.Widened) {
-		if !step.Before.Verdict(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll).Concerned {
+		then := c.Source.Annotations
+		then.Labels = c.Seen.Relabeled.at(step.Version, then.Labels)
+		if !step.Before.Verdict(c.Source.Key, then, refers, f.AutoReloadAll).Concerned {
 			return step.Version
 		}
 	}

@@ -13,6 +13,12 @@ func byLabels() []mutation {
 			in: core, tests: "^TestASourceThatGetsTheLabels$",
 		},
 		{
+			what: "labels: a source always had the labels that it has now",
+			file: "internal/reload/unseen_edit.go",
+			from: "then.Labels = c.Seen.Relabeled.at(step.Version, then.Labels)", to: "then.Labels = c.Seen.Relabeled.at(1<<63, then.Labels)",
+			in: core, tests: "^TestASourceIsCoveredSinceWithTheLabelsOfThen$",
+		},
+		{
 			what: "labels: the ledger of a reload that waits shows an earlier selection",
 			file: "internal/reload/deferred.go",
 			from: "} else if next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {", to: "} else if false {",

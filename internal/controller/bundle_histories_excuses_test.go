@@ -264,11 +264,11 @@ func (h *bundleHistory) excuseBack(ends bool) {
 }
 
 // differs reports whether a Pod has started with other certificates than these. One that started without
-// any is left out: without --reload-on-create, it lacks none.
+// any lacks none without --reload-on-create, unless they were edited since they were created.
 func (h *bundleHistory) differs(w *trusting, src simapi.Source, present string) bool {
 	return slices.ContainsFunc(h.podsOf(w.key), func(pod *corev1.Pod) bool {
 		content, started := h.pods.Content(pod)
 		has, projects := content[src]
-		return started && projects && has != present && has != simapi.Absent
+		return started && projects && has != present && (has != simapi.Absent || w.owed[src])
 	})
 }

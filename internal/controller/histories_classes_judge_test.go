@@ -286,7 +286,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(rotationGone)
 	case o.givenUnseen(pod, name, last):
 		return o.excused(startedLate)
-	case !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
+	case o.rotatedByTakeover(name, last, c.since), !mounts(pod, name) && o.rotatedByTakeover(name, last, o.podMade[pod.UID]):
 		return o.excused(overEarlier)
 	case !mounts(pod, name) && (o.skippedBack(name, o.broughtIn(name)) || o.returnedBefore(name, last, o.podMade[pod.UID])):
 		return o.excused(writtenLate)

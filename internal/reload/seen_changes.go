@@ -42,9 +42,14 @@ func (c *Changes[T]) latest(wanted func(before T) bool) uint64 {
 	return 0
 }
 
-// at returns what was said in a version, by what is said now.
+// at returns what was said in a version, by what is said now. If changes after it are forgotten, nothing
+// shows that, and it is what is said now.
 func (c *Changes[T]) at(version uint64, now T) T {
-	for _, step := range slices.Backward(c.all()) {
+	steps := c.all()
+	if len(steps) == maxChanges && steps[0].version > version {
+		return now
+	}
+	for _, step := range slices.Backward(steps) {
 		if step.version <= version {
 			break
 		}

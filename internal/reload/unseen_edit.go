@@ -84,15 +84,20 @@ func (f *Facts) widenedFor(c *Concern) uint64 {
 	if len(f.Seen.Widened) == 0 {
 		return f.Seen.Policy
 	}
-	_, refers := f.Workload.Reference(c.Source.Key.Local())
-	for _, step := range slices.Backward(f.Seen.Widened) {
-		then := c.Source.Annotations
-		then.Labels = c.Seen.Relabeled.at(step.Version, then.Labels)
-		if !step.Before.Verdict(c.Source.Key, then, refers, f.AutoReloadAll).Concerned {
+	for i := range slices.Backward(f.Seen.Widened) {
+		if step := &f.Seen.Widened[i]; !f.before(step, c).Concerned {
 			return step.Version
 		}
 	}
 	return f.Seen.WidenedBefore
+}
+
+// before is what the annotations before a widening say about a source, with the labels of then.
+func (f *Facts) before(step *Widening, c *Concern) policy.Verdict {
+	then := c.Source.Annotations
+	then.Labels = c.Seen.Relabeled.at(step.Version, then.Labels)
+	_, refers := f.Workload.Reference(c.Source.Key.Local())
+	return step.Before.Verdict(c.Source.Key, then, refers, f.AutoReloadAll)
 }
 
 // Adopts is the version since which the annotations of a workload without a ledger select all its
@@ -176,9 +181,9 @@ func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
 // lets them select other sources moves the time of all annotations.
 func (f *Facts) annotatedSince(c *Concern) time.Time {
 	optedIn := f.Workload.OptedInAt
-	_, refers := f.Workload.Reference(c.Source.Key.Local())
-	for _, step := range slices.Backward(f.Seen.Widened) {
-		before := step.Before.Verdict(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll)
+	for i := range slices.Backward(f.Seen.Widened) {
+		step := &f.Seen.Widened[i]
+		before := f.before(step, c)
 		if step.OptedInAt.IsZero() || !before.Concerned || isByDefault(before) {
 			break
 		}

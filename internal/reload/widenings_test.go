@@ -39,29 +39,38 @@ func TestWhatIsForgottenOfEditsIsNotSinceWhenSourcesAreSelected(t *testing.T) {
 }
 
 // An annotation names a source since version 125, and another one has selected sources without a label
-// all the time. The labels changed in version 130, after its data was edited in 120.
+// since second 100. The labels changed in version 130, after its data was edited.
 func TestASourceIsCoveredSinceWithTheLabelsOfThen(t *testing.T) {
-	names := annotations.DefaultNames()
-	unlabeled := map[string]string{annotations.Sources: "!plugins"}
+	names, none := annotations.DefaultNames(), source.LabelsOf(nil)
+	relabeledOften := relabeled()
+	for version := range uint64(maxChanges + 1) { // the first of them is forgotten
+		relabeledOften.Relabel(126+version, grafana())
+	}
+	edited := func(f *Facts) { f.Concerns[0].Seen.Content, f.Concerns[0].Seen.Edited = 120, true }
+	unseen := func(f *Facts) { f.Concerns[0].Source.EditedAt, f.Concerns[0].Seen.Bound = 115, 118 }
 	for name, tc := range map[string]struct {
-		before, now source.Labels
-		want        Action
+		seen SourceSeen
+		now  source.Labels
+		edit func(*Facts)
+		want Action
 	}{
-		"it was not selected before, and is now": {grafana(), source.LabelsOf(nil), Record},
-		"it was selected before, and is not now": {source.LabelsOf(nil), grafana(), Reload},
-		"it was selected before, and still is":   {source.LabelsOf(nil), source.LabelsOf(map[string]string{"team": "shop"}), Reload},
-		"it was not selected before, and is not": {grafana(), source.LabelsOf(map[string]string{"plugins": "loki"}), Record},
+		"it was not selected before, and is now":             {relabeled(relabeling{130, grafana()}), none, edited, Record},
+		"it was selected before, and is not now":             {relabeled(relabeling{130, none}), grafana(), edited, Reload},
+		"it was selected before, and still is":               {relabeled(relabeling{130, none}), source.LabelsOf(map[string]string{"team": "shop"}), edited, Reload},
+		"it was not selected before, and is not":             {relabeled(relabeling{130, grafana()}), source.LabelsOf(map[string]string{"plugins": "loki"}), edited, Record},
+		"it changed so often that the first is forgotten":    {relabeledOften, none, edited, Reload},
+		"no watch has shown the edit, and it was selected":   {relabeled(relabeling{130, none}), grafana(), unseen, Reload},
+		"no watch has shown the edit, and it was not so yet": {relabeled(relabeling{130, grafana()}), none, unseen, Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := web().with(selects)
-			seen := relabeled(relabeling{130, tc.before})
-			seen.Content, seen.Edited = 120, true
-			s.ledger(without(s)).selected("two", 115, seen).with(func(f *Facts) {
-				before, _ := policy.Parse(unlabeled, nil, names)
+			s.ledger(without(s)).selected("two", 115, tc.seen).pods(1, 105).with(func(f *Facts) {
+				before, _ := policy.Parse(map[string]string{annotations.Sources: "!plugins"}, nil, names)
 				f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.Sources: "!plugins", names.ConfigMap: "cm"}, nil, names)
-				f.Seen.Policy, f.Seen.Widened = 125, []Widening{{Version: 125, Before: before}}
+				f.Workload.OptedInAt, f.Seen.Policy = at(125), 125
+				f.Seen.Widened = []Widening{{Version: 125, Before: before, OptedInAt: at(100)}}
 				f.Concerns[0].Source.Annotations.Labels, f.Concerns[0].Verdict.Rule = tc.now, policy.RuleNamed
-			})
+			}).with(tc.edit)
 			if d := decided(t, s.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}

@@ -44,8 +44,8 @@ type classMember struct {
 	// at is the turn of each object that the Pod has, -1 if none.
 	at map[string]int
 	// without are the objects that the class had for a while when the Pod started without them.
-	// They count as never given to the Pod, unless the class loses them, or another Pod gains them while
-	// it runs: after that, this Pod may be given them, too.
+	// They count as never given to the Pod, unless the class loses them, or another Pod is seen to gain
+	// them while it runs: after that, this Pod may be given them, too.
 	without map[string]bool
 	// started reports whether the Pod has had all of them since it started.
 	started bool

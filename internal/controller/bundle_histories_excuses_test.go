@@ -264,11 +264,17 @@ func (h *bundleHistory) excuseBack(ends bool) {
 }
 
 // differs reports whether a Pod has started with other certificates than these. One that started without
-// any lacks none without --reload-on-create, unless they were edited since they were created.
+// any lacks none without --reload-on-create, unless the latest change is an edit.
 func (h *bundleHistory) differs(w *trusting, src simapi.Source, present string) bool {
 	return slices.ContainsFunc(h.podsOf(w.key), func(pod *corev1.Pod) bool {
 		content, started := h.pods.Content(pod)
 		has, projects := content[src]
-		return started && projects && has != present && (has != simapi.Absent || w.owed[src])
+		return started && projects && has != present && (has != simapi.Absent || h.wasEdited(src))
 	})
+}
+
+// wasEdited reports whether the latest change of a source is one of existing certificates.
+func (h *bundleHistory) wasEdited(src simapi.Source) bool {
+	of := h.held[src]
+	return len(of) > 1 && of[len(of)-1].exists && of[len(of)-2].exists
 }

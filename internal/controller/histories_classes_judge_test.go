@@ -263,7 +263,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	content := o.h.driver.Turn(name, last.turn)
 	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
-	brought := min(last.version, o.seemedBackIn(name, last), o.seemedLateIn(name, last))
+	back := min(last.version, o.seemedBackIn(name, last))
+	brought := min(back, o.seemedLateIn(name, last))
 	adopted := c.adopted > 0 && c.adopted <= brought
 	if !mounts(pod, name) {
 		brought = min(brought, o.broughtIn(name).version) // a later turn may have no other data for it
@@ -277,7 +278,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(beforeInstalled)
 	case brought <= c.since:
 		return o.excused(beforeCover)
-	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && brought <= o.lastGap:
+	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && back <= o.lastGap:
 		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
 	case !adopted && brought <= o.lastGap:

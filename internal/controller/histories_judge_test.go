@@ -127,6 +127,8 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	adopted := w.adopted[src] > 0 && w.adopted[src] <= c.version
 	shows := !c.date.IsZero() && s.made < c.version && !c.instant && !c.date.After(o.newestShown[src])
 	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still have digests of the lost key
+	recorded := s.datedAt(w.wrote[src])
+	hides := recorded.version > 0 && (!recorded.proven || recorded.untracked) // when a ledger recorded it
 	switch {
 	case c.deleted > 0 && c.deleted <= w.covered[src]:
 		return o.excused(deletedUnasked)
@@ -150,8 +152,7 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		w.overwritten[src] = c.version
 		return o.excused(overwrittenUnseen)
 	case lost && src.Resource == "secrets":
-		now := s.datedAt(never)
-		return (!shows || !c.date.After(w.noted) || !c.proven || !now.proven || now.untracked) && o.excused(keyLostUnseen)
+		return (!shows || !c.date.After(w.noted) || !c.proven || hides) && o.excused(keyLostUnseen)
 	case c.date.IsZero() && w.labeled[src] >= c.version:
 		return o.excused(labeledUnseen)
 	case adopted:
@@ -161,8 +162,6 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	case c.date.Before(w.askedShown[src]):
 		return o.excused(shownBefore)
 	default:
-		shown := s.datedAt(w.wrote[src]) // when a ledger recorded it
-		hides := shown.version > 0 && (!shown.proven || shown.untracked)
 		return (!c.proven || !s.datedAt(never).proven || hides) && o.excused(notProven)
 	}
 }

@@ -19,6 +19,12 @@ func byLabels() []mutation {
 			in: core, tests: "^TestASourceIsCoveredSinceWithTheLabelsOfThen$",
 		},
 		{
+			what: "labels: the oldest change that is kept was the first",
+			file: "internal/reload/seen_changes.go",
+			from: "if len(steps) == maxChanges && steps[0].version > version {", to: "if false {",
+			in: core, tests: "^TestASourceIsCoveredSinceWithTheLabelsOfThen$",
+		},
+		{
 			what: "labels: the ledger of a reload that waits shows an earlier selection",
 			file: "internal/reload/deferred.go",
 			from: "} else if next.Selecting != f.selecting() || next.OnDelete != f.OnDelete {", to: "} else if false {",

@@ -88,7 +88,7 @@ func (h *bundleHistory) concern(w *trusting, src simapi.Source, counts, back, ex
 	}
 	w.edited = h.server.Version()
 	switch {
-	case (!exists || h.inGap() || h.unseen[src] || h.forgotten[src]) && !adopted: // the deletion of a source that no ledger has is no change
+	case (!exists || h.inGap() || h.unseen[src] || w.forgotten[src]) && !adopted: // the deletion of a source that no ledger has is no change
 		h.excused(notInLedger)
 	case !h.gaps && !existed && h.unseen[src] && w.ledger[src] == h.present()[src] && h.differs(w, src, w.ledger[src]):
 		h.excused(lastUnseen)

@@ -76,7 +76,9 @@ func (h *bundleHistory) gap(what string) {
 	now := h.present()
 	for src, at := range h.edits { // the latest change of a source that does not exist is its deletion
 		_, exists := now[src]
-		h.forgotten[src] = h.forgotten[src] || !exists && h.server.Now().Sub(at) < 5*time.Second
+		for _, w := range h.workloads {
+			w.forgotten[src] = w.forgotten[src] || !exists && (h.server.Now().Sub(at) < 5*time.Second || w.refused)
+		}
 	}
 	h.excuseBack(false)
 	h.noteUnseen()

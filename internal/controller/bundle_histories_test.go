@@ -60,8 +60,12 @@ type trusting struct {
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
 	// edited is when a source changed last, rolled when the template did, and rejected when a reload was,
-	// if no write has been accepted since.
+	// if no write has been accepted since. Refused reports whether a record was rejected since then.
 	edited, rolled, rejected uint64
+	refused                  bool
+	// forgotten reports whether a gap came right after a source ceased to exist, or as long as records were
+	// rejected: the ledger did not get its last certificates.
+	forgotten map[simapi.Source]bool
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
 	doubt    bool
@@ -100,9 +104,6 @@ type bundleHistory struct {
 	// controller has seen all bundles.
 	editedIn map[simapi.Source]uint64
 	shown    uint64
-	// forgotten reports whether a gap came right after a source ceased to exist: no ledger got its last
-	// certificates.
-	forgotten map[simapi.Source]bool
 	// held are the certificates of each source over time.
 	held map[simapi.Source][]held
 	// edits are the times of the latest changes, and gapAt the end of the latest gap.
@@ -116,7 +117,7 @@ type bundleHistory struct {
 }
 
 func newBundleHistory(t *testing.T, seed uint64) *bundleHistory {
-	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
+	h := &bundleHistory{smallHistory: newSmallHistory(t, seed), served: true, last: certificatesOf{}, past: map[simapi.Source]map[string]bool{}, unseen: map[simapi.Source]bool{}, editedIn: map[simapi.Source]uint64{}, edits: map[simapi.Source]time.Time{}, held: map[simapi.Source][]held{}}
 	h.onCreate, h.onDelete = h.rand.IntN(3) == 0, h.rand.IntN(3) == 0
 	h.server.Observe(h.noteCompleted)
 	h.arrives = func(e simapi.Event) {
@@ -143,8 +144,10 @@ func (h *bundleHistory) Patch(ctx context.Context, kind kinds.Kind, key workload
 		if reloads {
 			w.rejected = h.server.Version()
 		}
+		w.refused = w.refused || !reloads
 		return obj, err
 	}
+	w.refused = false
 	if w.rejected = 0; reloads {
 		h.judgeReload(w, lacking)
 	}
@@ -239,8 +242,8 @@ func (h *bundleHistory) write(what string, do func() error) {
 				// Its last data was never seen, so that the ledger may have earlier data.
 				w.doubt = w.doubt || exists && !existed && h.unseen[src]
 			}
+			delete(w.forgotten, src)
 		}
-		delete(h.forgotten, src)
 		if existed {
 			h.last[src] = was
 		}

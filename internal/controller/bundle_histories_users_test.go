@@ -68,7 +68,7 @@ func (h *bundleHistory) draw() bundleUse {
 }
 
 func (h *bundleHistory) create(namespace, name string) {
-	w := &trusting{key: workload.Key{Kind: "Deployment", Namespace: namespace, Name: name}, use: h.draw(), adopted: map[simapi.Source]bool{}, kept: map[simapi.Source]bool{}, left: certificatesOf{}, ledger: certificatesOf{}, renewed: map[simapi.Source]bool{}, owed: map[simapi.Source]bool{}}
+	w := &trusting{key: workload.Key{Kind: "Deployment", Namespace: namespace, Name: name}, use: h.draw(), adopted: map[simapi.Source]bool{}, kept: map[simapi.Source]bool{}, left: certificatesOf{}, ledger: certificatesOf{}, renewed: map[simapi.Source]bool{}, forgotten: map[simapi.Source]bool{}, owed: map[simapi.Source]bool{}}
 	d := webDeployment()
 	d.Namespace, d.Name, d.Spec.Replicas = namespace, name, new(int32(2))
 	w.use.apply(&d.Spec.Template.Spec)

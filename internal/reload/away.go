@@ -47,9 +47,10 @@ func (c *Concern) wasAwayBefore() bool {
 }
 
 // recreatedAsCompared reports whether a source was created again with the data of the last comparison, and
-// has it since. A snapshot shows no version of a later edit, but its time.
+// has it since. A snapshot shows no version of a later edit, but its time. That of a union shows nothing:
+// its return moves it, and bundles may be older.
 func (f *Facts) recreatedAsCompared(c *Concern) bool {
-	editedUnseen := c.Seen.Content == 0 && edited(c)
+	editedUnseen := c.Seen.Content == 0 && c.Seen.latest() > c.Seen.Created && edited(c)
 	return c.Seen.Created > c.Seen.Content && !editedUnseen && f.Seen.Compared && !c.wasAway()
 }
 

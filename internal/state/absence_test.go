@@ -38,6 +38,12 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 		}, reload.Away{}},
 		"nobody saw it created": {func(s *State) { s.PutSource(written("b", 7, 70), inASnap) },
 			reload.Away{Version: 6, Noted: true, Made: true}},
+		"it was there before the comparison, and its watch was not": {func(s *State) { s.PutSource(written("b", 4, 40), inASnap) },
+			reload.Away{Version: 4, Noted: true, Made: true}},
+		"the same, and the workload is compared with it": {func(s *State) {
+			s.PutSource(written("b", 4, 40), inASnap)
+			compare(s)
+		}, reload.Away{}},
 		"it was deleted before the comparison, and nobody saw it created": {func(s *State) {
 			s.PutSource(written("a", 7, 70), live)
 			compare(s)

@@ -225,7 +225,8 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 		case w.seen.ComparedAt == 0:
 			continue // another replica has compared it, with sources that had not arrived here yet
 		default:
-			away.Version = w.seen.ComparedAt + 1
+			// A snapshot may show that it existed already, so that the next comparison ends its absence.
+			away.Version = min(w.seen.ComparedAt+1, now.seen.Version)
 		}
 		w.recordAway(key, away, now.seen.Version)
 	}

@@ -96,7 +96,7 @@ func TestKeptSeedsOfBundles(t *testing.T) {
 
 // TestKeptSeedsOfKeys plays the seeds of TestHistoriesOfKeys that have failed once.
 func TestKeptSeedsOfKeys(t *testing.T) {
-	for _, seed := range []uint64{17958054124000951, 708117193242, 701530328437, 624643986382} {
+	for _, seed := range []uint64{17958054124000951, 708117193242, 701530328437, 624643986382, 169085534465, 557229314534} {
 		h := newKeyHistory(t, seed)
 		if h.run(); h.failed != "" {
 			t.Errorf("%s\nhistory %d fails: %s", h.trace.String(), seed, h.failed)

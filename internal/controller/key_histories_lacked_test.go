@@ -16,14 +16,14 @@ const (
 	// chosenInGap: keys were chosen while no controller ran, and one of them did not count before, or all
 	// count then and one was removed. The ledger does not show it.
 	chosenInGap excuse = "chosen in a gap"
-	// unchosenLate: the choice of keys was removed soon before the controller ended. The ledger may not
-	// show that, and no annotation has a time.
-	unchosenLate excuse = "choice removed before a gap"
+	// chosenLate: keys were chosen after the edit and soon before the controller ended, or the choice was
+	// removed. The ledger may not show which counted before, and no annotation has a time from before the edit.
+	chosenLate excuse = "chosen before a gap"
 )
 
 // keyBounds limit the uses of each excuse in a thousand histories of keys.
 func keyBounds() map[excuse]float64 {
-	return map[excuse]float64{inDoubt: 640, valuePardoned: 1, chosenInGap: 1382, unchosenLate: 230}
+	return map[excuse]float64{inDoubt: 640, valuePardoned: 1, chosenInGap: 1382, chosenLate: 25}
 }
 
 // forgive stops owing a key, with an excuse if a Pod lacks its present value.

@@ -83,6 +83,8 @@ type keyHistory struct {
 	// doubt reports, by workload, whether something was written without a controller since the latest
 	// rollout.
 	doubt map[string]bool
+	// always are the keys that have counted since the latest rest, by each choice: the ledger has these.
+	always map[string]string
 	// pardoned are values that a Pod does not have, and that keys had when they were chosen or at a rest.
 	pardoned map[lackedKey]string
 }
@@ -92,7 +94,7 @@ func newKeyHistory(t *testing.T, seed uint64) *keyHistory {
 		smallHistory: newSmallHistory(t, seed),
 		use:          map[string]keyUse{}, rule: map[string]string{}, owed: map[string]map[string]bool{}, doubt: map[string]bool{},
 		before: map[string]string{}, chosenAt: map[string]time.Time{}, edited: map[string]uint64{}, templateAt: map[string]uint64{},
-		pardoned: map[lackedKey]string{},
+		always: map[string]string{}, pardoned: map[lackedKey]string{},
 	}
 }
 
@@ -163,7 +165,7 @@ func (h *keyHistory) rest() {
 			h.fail("%s lost the change of %s: counted %s", name, key, h.counted(name))
 		}
 		h.pardon(name)
-		h.owed[name], h.doubt[name] = map[string]bool{}, false
+		h.owed[name], h.doubt[name], h.always[name] = map[string]bool{}, false, h.counted(name)
 	}
 	h.say("at rest")
 }
@@ -226,6 +228,12 @@ func (h *keyHistory) change(name, what string, edit func(*appsv1.Deployment)) {
 	if _, err := h.server.Edit("deployments", inShop(name), "helm", func(obj simapi.Object) { edit(obj.(*appsv1.Deployment)) }); err != nil {
 		h.t.Fatal(err)
 	}
+	h.always[name] = strings.Map(func(key rune) rune {
+		if strings.ContainsRune(h.counted(name), key) {
+			return key
+		}
+		return -1
+	}, h.always[name])
 	for key := range h.owed[name] {
 		if !strings.Contains(h.counted(name), key) {
 			delete(h.owed[name], key)
@@ -269,9 +277,11 @@ func (h *keyHistory) step() {
 			for name := range h.use {
 				if h.server.Now().Sub(h.chosenAt[name]) < 10*time.Second {
 					h.before[name] = "" // the ledger may not show the choice
-					if h.rule[name] == "" {
+					if h.rule[name] == "" || h.editedAt.Unix() < h.chosenAt[name].Unix() {
 						for key := range h.owed[name] { // nor does a time
-							h.forgive(name, key, unchosenLate)
+							if !strings.Contains(h.always[name], key) {
+								h.forgive(name, key, chosenLate)
+							}
 						}
 					}
 				}

@@ -36,8 +36,8 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 			w.keepPolicy(known, version, autoReloadAll)
 		}
 	}
-	if known != nil && !w.Policy.KeyRule().Equal(known.Policy.KeyRule()) {
-		w.seen.Recount(version, known.Policy.KeyRule())
+	if known != nil {
+		w.recordKeyRule(known, version, live)
 	}
 	if w.seen.Ready == 0 && w.Progress.Observed && w.Progress.Ready > 0 {
 		w.seen.Ready = version
@@ -49,6 +49,17 @@ func (w *workloadRecord) recordEvent(known *workloadRecord, version uint64, live
 		// Otherwise the rollout would never count as completed again.
 		w.seen.Recent, w.seen.Whole, w.seen.Referenced = known.seen.Recent, known.seen.Whole, known.seen.Referenced
 		w.mayHave(w.revision)
+	}
+}
+
+// recordKeyRule records whether other keys count. An annotation that says the same in other words has
+// said it since the earlier one, unless a gap hides a rule in between.
+func (w *workloadRecord) recordKeyRule(known *workloadRecord, version uint64, live bool) {
+	switch {
+	case !w.Policy.KeyRule().Equal(known.Policy.KeyRule()):
+		w.seen.Recount(version, known.Policy.KeyRule())
+	case live && !known.KeysAt.IsZero() && known.KeysAt.Before(w.KeysAt):
+		w.KeysAt = known.KeysAt
 	}
 }
 

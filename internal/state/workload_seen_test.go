@@ -3,6 +3,7 @@ package state
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -38,6 +39,42 @@ func TestSinceWhenPodsMayReferenceASource(t *testing.T) {
 			f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 			if !maps.Equal(f.Seen.Referenced, tc.want) {
 				t.Errorf("got %v, want %v", f.Seen.Referenced, tc.want)
+			}
+		})
+	}
+}
+
+// The annotation for the keys of web was written at 100, and again at 200.
+func TestSinceWhenKeysCount(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after string
+		live          bool
+		want          int64 // 0 for no time
+	}{
+		"it says the same in other words":          {"none=a", "all", live, 100},
+		"other keys count":                         {"used", "all", live, 200},
+		"a gap may hide other keys":                {"none=a", "all", inASnap, 200},
+		"it was removed, and other keys count":     {"used", "", live, 0},
+		"there was none, and it now says the same": {"", "all", live, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			put := func(s *State, keys string, version int, second int64, live bool) {
+				ann := []string{auto, "true"}
+				if keys != "" {
+					ann = append(ann, annotations.Keys, keys)
+				}
+				w := deployment("web", "cm", version, ann...)
+				if keys != "" {
+					w.KeysAt = time.Unix(second, 0)
+				}
+				s.PutWorkload(w, live)
+			}
+			s := New(false)
+			put(s, tc.before, 10, 100, inASnap)
+			put(s, tc.after, 11, 200, tc.live)
+			w, _ := s.Workload(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
+			if tc.want == 0 && !w.KeysAt.IsZero() || tc.want != 0 && w.KeysAt.Unix() != tc.want {
+				t.Errorf("since %s, want %d", w.KeysAt, tc.want)
 			}
 		})
 	}

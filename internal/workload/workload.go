@@ -154,8 +154,8 @@ type Workload struct {
 	// OptedInAt is the earliest time since which its annotations provably have their values; zero
 	// if nothing proves one.
 	OptedInAt time.Time
-	// KeysAt is the latest time at which the annotation that chooses the keys that count was
-	// provably written; zero if there is none.
+	// KeysAt is since when the keys that count are provably chosen: mostly, when the annotation for
+	// that was last written; zero if nothing shows it.
 	KeysAt   time.Time
 	Mistakes []annotations.Mistake
 	// LeftAlone is why no source concerns it regardless of its annotations, empty if one can.

@@ -96,6 +96,15 @@ func manyContents(n int) []string {
 	return all
 }
 
+// manySecond are those of a class whose second object is given in one version after the other.
+func manySecond(n int) []string {
+	var all []string
+	for v := range n {
+		all = append(all, content("0", fmt.Sprint(v)))
+	}
+	return all
+}
+
 func TestWhatAClassComesToBe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reports func(d *driver) []source.ClassReport
@@ -181,6 +190,18 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		}, []string{content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": true, "b": false}},
 		"pods start without an object, and all of them are given it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.mount("c", "1"), d.rotate("b", "1", "y"), d.rotate("c", "1", "y")}
+		}, []string{content("1", "x"), content("1", "y")}, map[string]bool{"a": false, "b": false, "c": false}},
+		"the same, with more turns between than are kept": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "0", "x"), d.mount("b", "0"), d.mount("c", "0")}
+			for v := range 40 {
+				all = append(all, d.rotate("b", "0", fmt.Sprint(v)))
+			}
+			return append(all, d.rotate("c", "0", "39"))
+		}, append([]string{content("0", "x")}, manySecond(40)...), map[string]bool{"a": false, "b": false, "c": false}},
+		"a pod starts without an object just after one that runs is given it": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "y")}
+			d.second -= 8
+			return append(all, d.mount("c", "1"))
 		}, []string{content("1", "x"), content("1", "y")}, map[string]bool{"a": false, "b": false, "c": false}},
 		"an object is taken away, a pod starts, and it is added again": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{

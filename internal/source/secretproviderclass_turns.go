@@ -15,7 +15,7 @@ type turn struct {
 	turnWrite
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
-	// gained reports whether such a Pod had run without the object.
+	// gained reports whether such a Pod had run without the object, or may have.
 	gained bool
 }
 
@@ -51,7 +51,9 @@ func (t *turns) begin(next turn) int {
 	next.known = next.written
 	t.kept = append(t.kept, next)
 	if len(t.kept) > mostTurns {
+		gained := t.kept[0].gained || t.kept[0].version == ""
 		t.kept = slices.Delete(t.kept, 0, 1)
+		t.kept[0].gained = t.kept[0].gained || gained // since an earlier turn
 		t.forgotten++
 	}
 	return t.last()
@@ -109,7 +111,9 @@ func (t *turns) added() time.Time {
 		if n.version == "" {
 			break
 		}
-		added = n.known
+		if added = n.known; n.gained {
+			break
+		}
 	}
 	return added
 }

@@ -109,6 +109,18 @@ func classes() []mutation {
 			in: "./internal/source", tests: "^TestAnObjectKnownLongBeforeAnotherIsGivenUnobserved$",
 		},
 		{
+			what: "classes: that pods without an object are given it is forgotten after some rotations",
+			file: "internal/source/secretproviderclass_turns.go",
+			from: "		t.kept[0].gained = t.kept[0].gained || gained", to: "		_ = gained",
+			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
+		},
+		{
+			what: "classes: a start does not know that pods without an object may be given it",
+			file: turns,
+			from: ", gained: !started}", to: "}",
+			in: "./internal/source", tests: "^TestAnObjectThatPodsWithoutItAreGivenAfterARestart$",
+		},
+		{
 			what: "classes: a pod that starts soon after a report is never given an object of it that it lacks",
 			file: turns,
 			from: "all.added().Add(StartLag)", to: "all.added()",

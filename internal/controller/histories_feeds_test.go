@@ -24,7 +24,8 @@ type simFeed struct {
 	names    map[types.NamespacedName]struct{}
 	version  uint64
 	watcher  *simapi.Watcher
-	// last is the newest delivered version. A later snapshot of the same feed is not older.
+	// last is the newest delivered version, since the first complete snapshot. A later snapshot of the same
+	// feed is not older.
 	last uint64
 	// paused is the number of times without a delivery while the watch is reopened.
 	paused int
@@ -103,6 +104,9 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
 		h.oracle.classDelivered(versionOf(obj), false)
+		if f.last > 0 {
+			f.last = max(f.last, versionOf(obj)) // should this snapshot be cut, as in intake.Feed
+		}
 		f.Handler.Put(watch.Added, obj, false)
 		return
 	}

@@ -147,6 +147,8 @@ func (o *oracle) note(w *workloadTruth, l *look) {
 			// With --reload-on-delete, the ledger notes that it is gone, so that its return may count as a creation.
 			w.named[src] = w.named[src] || !o.h.onCreate || !o.optional(src, l)
 			w.goneNoted[src] = l.onDelete
+		case w.named[src]:
+			w.goneNoted[src] = l.onDelete // it was gone before the cover, and shown to be only after a ledger of ours
 		case l.departed[src] > w.mayCover(src):
 			w.mayName[src] = true // the same, if the controller covered it then
 		}

@@ -202,7 +202,8 @@ func (o *oracle) movedByLabel(w *workloadTruth, src simapi.Source, l *look) bool
 }
 
 // labeledLater reports whether a source seems to have got the labels that select it after a selector
-// of the workload came that no controller saw: labels have one time, whichever was written last.
+// of the workload came that no controller saw: labels have one time, whichever was written last. The label
+// by which controllers select may have come after both.
 func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool {
 	s, began := o.sources[src], w.began[src]
 	_, known := l.known[src]
@@ -210,7 +211,8 @@ func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool
 	if err != nil || !known || !o.h.onCreate || !selectsByLabel(obj, src, s.plugins) || w.reselectedAt.IsZero() {
 		return false
 	}
-	unseen := began.by == byWorkload && began.version <= l.live[plural(l.key.Kind)]
+	unseen := began.by == byWorkload && began.version <= l.live[plural(l.key.Kind)] ||
+		began.by == bySource && o.h.selector && began.version <= l.live[src.Resource]
 	return unseen && !s.relabeled.Before(w.reselectedAt) && l.older(s.relabeled)
 }
 

@@ -140,7 +140,8 @@ const (
 	beforeCover excuse = "before the cover"
 	// nothingToTry: a tool reverts our marks, and no other form of mark is left.
 	nothingToTry excuse = "no other mark to try"
-	// backBeforeSeen: the data changed and changed back before the controller compared it.
+	// backBeforeSeen: the data changed and changed back before the controller compared it, or while its watch
+	// had a gap, and nothing proves an edit.
 	backBeforeSeen excuse = "away and back unseen"
 	// deletedUnseen: the controller never saw the data of the source before its deletion.
 	deletedUnseen excuse = "what it was is not known"

@@ -105,6 +105,9 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source, pod types.UI
 	if away > 0 && (away <= o.startedAt || back <= o.firstShown[src]) && !rolledWithout {
 		return o.excused(backBeforeSeen) // it changed back before a controller that saw the change had compared it, or was notified
 	}
+	if o.awayInGap(src, pod) {
+		return o.excused(backBeforeSeen)
+	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {
 		switch {
 		case c.content != s.content, o.podMade[pod] > c.version:

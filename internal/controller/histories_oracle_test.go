@@ -52,6 +52,8 @@ type oracle struct {
 	// time.
 	firstShown  map[simapi.Source]uint64
 	newestShown map[simapi.Source]time.Time
+	// skipped has the versions around data that it was not shown: see skip.
+	skipped map[simapi.Source]span
 
 	// installedAt is the version of the first digest key, and installedIn the second.
 	installedAt uint64
@@ -131,6 +133,7 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 		delete(o.known, src)
 		o.gone[src], o.goneAt[src] = version, o.h.server.Now()
 	} else {
+		o.skip(src, o.known[src], version)
 		o.known[src] = version
 		o.shown(src, version)
 	}

@@ -15,7 +15,7 @@ func (o *oracle) started(all bool) {
 	clear(o.live)
 	clear(o.gone)
 	clear(o.goneAt)
-	o.firstShown, o.newestShown = map[simapi.Source]uint64{}, map[simapi.Source]time.Time{}
+	o.firstShown, o.newestShown, o.skipped = map[simapi.Source]uint64{}, map[simapi.Source]time.Time{}, map[simapi.Source]span{}
 	o.startedAt = o.h.server.Version()
 	if all == (o.allFrom > 0) {
 		return

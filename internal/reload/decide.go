@@ -262,7 +262,7 @@ func (f *Facts) decide(base base) Decision {
 		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
-	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.reselected || tally.disowned || tally.uncertified || base.restore:
+	case tally.records() || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
 		return Decision{Why: "its sources did not change since its Pods were last rolled"}

@@ -156,8 +156,9 @@ func (f *Facts) afterRevert(t *tally, base base, next ledger.Ledger) Decision {
 		d.Why = "Reloader also writes marks on it"
 	case !again:
 		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
-		if base.restore {
-			d.Action = Record // the next controller has to know which data its Pods lack
+		if base.restore || t.records() {
+			// The next controller has to know which data its Pods lack, and which they have of other sources.
+			d.Action, d.Undecided, d.Unproven = Record, t.undecided, t.unproven
 		}
 		d.Why = d.Reverted.By() + " removed every mark; Reroll writes no further mark until the data changes again"
 	default:

@@ -66,6 +66,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"there are some, and none of them was found":                    {webReverted(0).with(counted).pods(0, 0), Reload},
 		"nothing came back, and none of them was found":                 {webReverted(0).with(counted).mark("x").pods(0, 0), Nothing},
 		"every mark was taken away, and the ledger with them":           {webReverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
+		"every mark was taken away, and it uses another source since":   {webReverted(ledger.StepAnnotation).source(source.Secret, "sec", "one", 10, 10, SourceSeen{Version: 10}).pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {webReverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Seen.TemplateReverted, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
 		}), ListPods},
@@ -131,6 +132,10 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 	final := decided(t, webReverted(ledger.StepAnnotation).pods(2, 60).f)
 	if final.Reverted == nil || !final.Reverted.Final {
 		t.Fatalf("got %+v", final)
+	}
+	noted := decided(t, webReverted(ledger.StepAnnotation).source(source.Secret, "sec", "one", 10, 10, SourceSeen{Version: 10}).pods(2, 60).f)
+	if _, has := noted.Ledger.Entries[source.LocalKey{Kind: source.Secret, Name: "sec"}]; !has || !noted.Reverted.Final || noted.Ledger.Counter != 3 || noted.Ledger.Marks.IsZero() {
+		t.Errorf("it uses another source since: got %+v", noted)
 	}
 	next := decided(t, webReverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
 	if next.Action != Reload || next.Ledger.Step != ledger.StepAnnotation {

@@ -52,6 +52,11 @@ func (t *tally) add(c *Concern, found finding) {
 	}
 }
 
+// records reports whether a ledger would differ from the present one.
+func (t *tally) records() bool {
+	return t.recorded > 0 || t.dropped > 0 || t.noted || t.reselected || t.disowned || t.uncertified
+}
+
 func (t *tally) recordSentence(base base) string {
 	switch {
 	case base.restore:

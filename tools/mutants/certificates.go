@@ -43,8 +43,8 @@ func certificates() []mutation {
 		},
 		{
 			what: "certificates: an earlier ledger gets none",
-			file: "internal/reload/decide.go",
-			from: "|| tally.uncertified ||", to: "||",
+			file: "internal/reload/tally.go",
+			from: "t.disowned || t.uncertified\n", to: "t.disowned\n",
 			in: controller, tests: "^TestALedgerGetsItsCertificatesOnce$",
 		},
 		{

@@ -41,6 +41,12 @@ func orders() []mutation {
 			in: core, tests: "^TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData$",
 		},
 		{
+			what: "reverts: a workload without a mark records no source that it uses since",
+			file: "internal/reload/reverts.go",
+			from: "base.restore || t.records()", to: "base.restore",
+			in: core, tests: "^TestATemplateThatCameBack$",
+		},
+		{
 			what: "order: a source that was away before its new Job arrived counts as unchanged",
 			file: "internal/reload/away.go",
 			from: "	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 ||", to: "	if c.Away.Version == 0 ||",

@@ -62,6 +62,6 @@ func (f *Facts) seenEarlier(c *Concern) *Concern {
 		return c
 	}
 	away := *c
-	away.Away = Away{Version: f.Seen.Template + 1}
+	away.Away = Away{Version: f.Seen.Template + 1, Noted: !c.Seen.Timeless}
 	return &away
 }

@@ -85,6 +85,8 @@ func TestASourceThatWasAwayBeforeItsWorkloadArrived(t *testing.T) {
 	}{
 		"its Pods are asked":                  {arrived(100, none), ListPods},
 		"one has started before that":         {arrived(100, none).pods(1, 110), Reload},
+		"one has started long after that":     {arrived(100, none).pods(1, 126), Record},
+		"the same, and keys were removed":     {arrived(100, func(f *Facts) { f.Concerns[0].Seen.Timeless = true }).pods(1, 126), Reload},
 		"its Pods have started since":         {arrived(130, none), Nothing},
 		"it was compared since":               {arrived(100, func(f *Facts) { f.Seen.Compared = true }), Nothing},
 		"no watch has shown its template":     {arrived(0, none), Nothing},

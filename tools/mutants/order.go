@@ -53,6 +53,12 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
 		},
 		{
+			what: "order: the age of a Pod shows nothing of a source that was away before its workload arrived",
+			file: "internal/reload/away.go",
+			from: ", Noted: !c.Seen.Timeless}", to: "}",
+			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
+		},
+		{
 			what: "order: a run that has succeeded counts as begun when it was created",
 			file: "internal/reload/runs.go",
 			from: "	if r.Resumed.After(r.Last) {\n", to: "	if r.Resumed.After(r.Last) && r.LastAtLeast {\n",

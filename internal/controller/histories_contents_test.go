@@ -281,12 +281,15 @@ func (o *oracle) latestShown(src simapi.Source, l *look) time.Time {
 }
 
 // seemsEdited reports whether the API shows a false edit, or did before the managers of the source
-// were removed, while only the age of Pods decides.
+// were removed, while only the age of Pods decides. A later label of another manager does not hide it.
 func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
-	_, known := l.known[src]
-	dates, latest := o.sources[src].dates, o.latestShown(src, l)
-	return known && !latest.Before(o.installedIn) && l.older(latest) && slices.ContainsFunc(dates, func(d dated) bool {
-		return d.version <= l.known[src] && d.misleads && d.date.Equal(latest)
+	if _, known := l.known[src]; !known {
+		return false
+	}
+	latest, edit := o.latestShown(src, l), o.lastEdit(l, src)
+	return slices.ContainsFunc(o.sources[src].dates, func(d dated) bool {
+		shown := d.date.Equal(latest) || d.date.Equal(edit)
+		return d.version <= l.known[src] && d.misleads && shown && !d.date.Before(o.installedIn) && l.older(d.date)
 	})
 }
 

@@ -115,9 +115,15 @@ func (o *oracle) cameBackRelisted(w *workloadTruth, src simapi.Source, l *look) 
 // mayHideRemoval reports whether a change that the running controller was not shown may be one that only
 // removed keys, because the list of keys of the workload only excludes some. The time of the data may
 // then be that of an excluded key that is gone, so no age of Pods shows that they have the present data.
-func (o *oracle) mayHideRemoval(l *look, src simapi.Source, c change) bool {
+// The same applies to data that an earlier ledger lacks which another client put back, if it is no newer:
+// two clocks may have recorded the times of the sources, in whole seconds.
+func (o *oracle) mayHideRemoval(w *workloadTruth, l *look, src simapi.Source, c change) bool {
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	return err == nil && c.version <= l.live[src.Resource] && strings.Contains(obj.GetAnnotations()[annotations.Keys], src.String()+"=!")
+	if err != nil || c.version > l.live[src.Resource] {
+		return false
+	}
+	putBack, lacks := w.putBack[src]
+	return lacks && o.latestShown(src, l).Unix() <= putBack || strings.Contains(obj.GetAnnotations()[annotations.Keys], src.String()+"=!")
 }
 
 // chooseKeys changes which keys count for a workload.

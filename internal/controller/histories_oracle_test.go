@@ -247,7 +247,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.mayCover(src))) {
 			return "", o.excused(ledgerGone)
 		}
-		if (w.undone() || o.turnedUnrolled(w)) && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown) || w.forgotten[src] && o.mayHideRemoval(l, src, c)) {
+		if (w.undone() || o.turnedUnrolled(w)) && o.mayHaveReturned(w) && (c.timeless(shown) || l.older(shown) || w.forgotten[src] && o.mayHideRemoval(w, l, src, c)) {
 			return "", o.excused(rolloutUndone) // the rollout with the change may be reverted, and not all Pods came from it
 		}
 		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false

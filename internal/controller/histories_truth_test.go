@@ -119,6 +119,9 @@ type workloadTruth struct {
 	// write. tamperedIn is the version of the last one, or of a later ledger of ours that lacks a source.
 	tampered, accepted int
 	tamperedIn         uint64
+	// putBack has the data time of an earlier ledger that another client put back, by the sources of which
+	// that has other data than our last one.
+	putBack map[simapi.Source]int64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
 	// whether any of them did so because the one before was undone: later ones have that form of mark,
 	// too. annotated reports whether the last one was marked by the annotation.
@@ -208,7 +211,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, early: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, anew: map[simapi.Source]uint64{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, mayName: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, goneNoted: map[simapi.Source]bool{}, made: obj.GetCreationTimestamp().Time,
 		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
-		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, moves: map[simapi.Source]*moves{},
+		owed: map[simapi.Source]bool{}, owedGone: map[simapi.Source]bool{}, waitsFor: map[simapi.Source]uint64{}, putBack: map[simapi.Source]int64{}, moves: map[simapi.Source]*moves{},
 	}
 }
 
@@ -246,6 +249,7 @@ func (o *oracle) workload(e simapi.Event) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
 		w.tamperedIn = e.Version
+		w.notePutBack(e)
 		clear(w.adopted)
 		w.forget(sources()...)
 		o.classes.forgetAdoption(uid)

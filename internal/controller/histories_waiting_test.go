@@ -100,10 +100,22 @@ func (o *oracle) noteRecorded(w *workloadTruth, l *look, written uint64) {
 				w.anew[src] = l.known[src]
 			}
 			delete(w.forgotten, src)
+			delete(w.putBack, src)
 			w.unreadable[src] = w.unreadable[src] && l.keys < o.h.keys // a late write has digests of the lost key
 			delete(w.owed, src)
 			delete(w.owedGone, src)
 			delete(o.h.relistedIn[w.name], src)
+		}
+	}
+}
+
+// notePutBack records of which sources another client put an earlier ledger back, with other data.
+func (w *workloadTruth) notePutBack(e simapi.Event) {
+	before, after := ledgerOn(e.Old), ledgerOn(e.Object)
+	for _, src := range sources() {
+		key := source.LocalKey{Kind: kindOf(src), Name: src.Name}
+		if _, already := w.putBack[src]; already || before.Entries[key] != after.Entries[key] {
+			w.putBack[src] = after.DataTime
 		}
 	}
 }

@@ -135,7 +135,8 @@ func (h *history) proceed() {
 	switch {
 	case h.c.installation.Installed.IsZero():
 		h.c.installation.Key, h.c.installation.Installed, _ = h.c.opts.LoadKey(context.Background()) // never fails here
-		h.c.installation.Coverage, _ = h.c.opts.LoadCoverage(context.Background())                   // never fails here either
+		h.c.installation.Key = h.c.installation.Key.Showing(h.c.opts.SecretMarks)
+		h.c.installation.Coverage, _ = h.c.opts.LoadCoverage(context.Background()) // never fails here either
 		h.watch(append(h.c.sourceFeeds(), h.c.classFeeds()...))
 	case !h.resumed:
 		h.resumed = true

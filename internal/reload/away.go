@@ -1,9 +1,11 @@
 package reload
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // Away is when a source changed after the workload was last compared with it. The earlier data may
@@ -64,4 +66,31 @@ func (f *Facts) seenEarlier(c *Concern) *Concern {
 	away := *c
 	away.Away = Away{Version: f.Seen.Template + 1, Noted: !c.Seen.Timeless}
 	return &away
+}
+
+// mayBeGiven reports whether Pods may have been given the data of our latest reload while no controller
+// ran, and have started with other data: what Pods only start with is no change. The ledger still has an
+// object that its class has lost for these Pods, and that it has given them since. The times are those of
+// two API servers.
+func (f *Facts) mayBeGiven(c *Concern, base base) bool {
+	later := c.Source.EditedAt > time.Unix(base.ledger.DataTime, 0).Add(source.StartLag).Unix()
+	unseen := c.Source.Key.Kind.Reported() && !f.Seen.Compared && !c.wasAway() && later
+	return unseen && base.ledger.Counter > 0 && !base.mayBeReverted
+}
+
+// givenUnseen asks the Pods for that. Those from before the data in the ledger were compared with it.
+func (f *Facts) givenUnseen(c *Concern, base base) finding {
+	switch pods := f.podsOf(c); {
+	case f.mustWait():
+		return waiting
+	case pods == nil:
+		return needsPods
+	case slices.ContainsFunc(pods.all, func(pod StartedPod) bool {
+		started, reports := c.Source.Started[pod.Name]
+		return reports && !started && pod.Created.Unix() > base.ledger.DataTime
+	}):
+		return changed
+	default:
+		return same
+	}
 }

@@ -103,6 +103,8 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 func (f *Facts) sameData(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
+	case f.mayBeGiven(c, base):
+		return f.givenUnseen(c, base)
 	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate || f.beforeAdoption(c)):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
@@ -190,20 +192,6 @@ func (f *Facts) noteTimeless(c *Concern, base base) {
 	if unseen && (removed || c.Source.Key.Local().IsUnion() || c.Source.Untracked) && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
 	}
-}
-
-// beforeUs reports whether the data is from before the installation. Then it is not a change that
-// Reroll missed.
-func (f *Facts) beforeUs(c *Concern) bool {
-	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Began())
-}
-
-// beforeCover reports whether the data is from before the workload was opted in, by itself or with
-// all others, if it was never reloaded.
-func (f *Facts) beforeCover(c *Concern, base base) bool {
-	since, _ := f.allSince()
-	beforeAll := isByDefault(c.Verdict) && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
-	return base.ledger.Counter == 0 && (beforeAll || f.beforeAdoption(c))
 }
 
 // mayHaveChanged is for a source of which the ledger only shows that a source of its kind changed,

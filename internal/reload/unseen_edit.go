@@ -28,6 +28,20 @@ func (in Installation) Began() time.Time {
 	return in.Installed
 }
 
+// beforeUs reports whether the data is from before the installation. Then it is not a change that
+// Reroll missed.
+func (f *Facts) beforeUs(c *Concern) bool {
+	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Began())
+}
+
+// beforeCover reports whether the data is from before the workload was opted in, by itself or with
+// all others, if it was never reloaded.
+func (f *Facts) beforeCover(c *Concern, base base) bool {
+	since, _ := f.allSince()
+	beforeAll := isByDefault(c.Verdict) && c.Seen.Content == 0 && c.Source.DataTime.Before(since)
+	return base.ledger.Counter == 0 && (beforeAll || f.beforeAdoption(c))
+}
+
 // unseenEdit is for a source that was written while no controller watched, and that has no entry in
 // the ledger. It is a change if its data was provably edited after the workload was opted in, and
 // Pods are older. Everything else is recorded: a label moves the time of the data as well, and

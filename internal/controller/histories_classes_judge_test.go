@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,9 +55,11 @@ func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 	return false
 }
 
-// mayBeForClass reports whether the rollout may be for a rotation of one class.
+// mayBeForClass reports whether the rollout may be for a rotation of one class. A late status excuses few
+// rollouts, and not one that another class has a reason for: so that class is asked first.
 func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
-	return slices.ContainsFunc(classNames(), func(name string) bool {
+	names := slices.SortedStableFunc(slices.Values(classNames()), func(a, b string) int { return cmp.Compare(l.late[a], l.late[b]) })
+	return slices.ContainsFunc(names, func(name string) bool {
 		c, r := o.classes.covers[w.uid][name], latestRotation(l.shown[name])
 		switch {
 		case c == nil:

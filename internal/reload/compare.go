@@ -140,7 +140,7 @@ func otherKey(kind source.Kind, base base, f *Facts) bool {
 // differentData is for data that differs from the ledger. It is a change, unless another client has
 // rolled the workload since.
 func (f *Facts) differentData(c *Concern, base base) finding {
-	if f.beforeAdoption(c) {
+	if f.beforeAdoption(c) || f.rotatedBeforeUs(c, base) {
 		return recorded
 	}
 	return f.weighEvidence(c, base)

@@ -56,6 +56,16 @@ func TestDecideOnAClass(t *testing.T) {
 		}
 	}
 	neverReloaded := func(l *ledger.Ledger) { l.Counter = 0 }
+	early := func(second int64) func(*Facts) {
+		return func(f *Facts) {
+			src := &f.Concerns[0].Source
+			src.DataTime, src.EditedAt, f.Concerns[0].Seen = at(second), second, SourceSeen{Version: 49}
+		}
+	}
+	olderThan := func(second int64) func(*ledger.Ledger) {
+		return func(l *ledger.Ledger) { l.Counter, l.DataTime = 0, second-1 }
+	}
+	seenNow := func(f *Facts) { f.Concerns[0].Seen = SourceSeen{Content: 120, Edited: true, Version: 120} }
 	job := func(f *Facts) { f.Workload.Runs = &workload.Runs{Once: true, Last: at(100)} }
 	cronJob := func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(100)} }
 	rolled := func(f *Facts) { f.Seen.Template = 121 }
@@ -87,6 +97,11 @@ func TestDecideOnAClass(t *testing.T) {
 		"it may have been given with the ledger":                {class(stale).with(given).with(came(151)).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 155 }), Nothing},
 		"it was compared since":                                 {class(stale).with(given).with(came(151)).with(func(f *Facts) { f.Seen.Compared = true }), Nothing},
 		"it was given unseen, and was never reloaded":           {class(stale).with(given).with(came(151)).ledgerOf(neverReloaded), Nothing},
+		"it was given before the installation":                  {class(stale).with(early(49)).ledgerOf(neverReloaded), Record},
+		"it was given with the installation":                    {class(stale).with(early(50)).ledgerOf(neverReloaded).with(running), Reload},
+		"it was given before it, and the ledger is of a reload": {class(stale).with(early(49)).with(running), Reload},
+		"it was given before it, and after the ledger":          {class(stale).with(early(49)).with(running).ledgerOf(olderThan(49)), Reload},
+		"a watch shows that another pod is given it":            {class(stale).with(early(49)).with(running).ledgerOf(neverReloaded).with(seenNow), Reload},
 		"no pod reports, which is no deletion":                  {class(nil).with(onDelete).ledger(func(l *ledger.Ledger) { l.Entries, l.OnDelete = map[source.LocalKey]digest.Digest{key: {}}, true }).with(gone), Nothing},
 		"the first pod reports, which is no creation": {class(stale).with(running).with(onCreate).ledger(nil).with(func(f *Facts) {
 			f.Concerns[0].Seen, f.Concerns[0].Source.Created = SourceSeen{Content: 120, Created: 120, Version: 120}, at(120)

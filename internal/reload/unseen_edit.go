@@ -42,6 +42,13 @@ func (f *Facts) beforeCover(c *Concern, base base) bool {
 	return base.ledger.Counter == 0 && (beforeAll || f.beforeAdoption(c))
 }
 
+// rotatedBeforeUs reports whether a class has data from before the installation, which is no newer than
+// that in its first ledger. A Pod that was late had seemed to rotate the class back, and is gone since.
+func (f *Facts) rotatedBeforeUs(c *Concern, base base) bool {
+	first := base.ledger.Counter == 0 && c.Source.DataTime.Unix() <= base.ledger.DataTime
+	return first && c.Source.Key.Kind.Reported() && f.beforeUs(c)
+}
+
 // unseenEdit is for a source that was written while no controller watched, and that has no entry in
 // the ledger. It is a change if its data was provably edited after the workload was opted in, and
 // Pods are older. Everything else is recorded: a label moves the time of the data as well, and

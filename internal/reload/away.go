@@ -6,6 +6,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Away is when a source changed after the workload was last compared with it. The earlier data may
@@ -60,12 +61,19 @@ func (f *Facts) recreatedAsCompared(c *Concern) bool {
 // watches are independent: a Job that Reroll makes again has the ledger of the decision. So if the latest
 // change is later than its Pods, the source was away, and nothing else recorded that.
 func (f *Facts) seenEarlier(c *Concern) *Concern {
-	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 || order(c, f.rollouts()) != outOfDate {
+	if f.Seen.Compared || c.wasAway() || f.Seen.Template == 0 || order(c, f.rollouts()) != outOfDate || c.waitedFor(f.Seen.Template) {
 		return c
 	}
 	away := *c
 	away.Away = Away{Version: f.Seen.Template + 1, Noted: !c.Seen.Timeless}
 	return &away
+}
+
+// waitedFor reports whether a source did not exist when Pods were started that require it, so that they
+// could only start with the data with which it was created.
+func (c *Concern) waitedFor(started uint64) bool {
+	absent := max(c.Seen.Departed, c.Seen.Absent)
+	return absent != 0 && absent <= started && c.Seen.Content == c.Seen.Created && len(c.Uses) > 0 && !workload.Optional(c.Uses)
 }
 
 // mayBeGiven reports whether Pods may have been given the data of our latest reload while no controller

@@ -79,6 +79,12 @@ func TestASourceThatWasAwayBeforeItsWorkloadArrived(t *testing.T) {
 			with(func(f *Facts) { f.Seen.Template, f.Seen.Since = template, template }).with(change)
 	}
 	none := func(*Facts) {}
+	created := func(in, departed uint64) func(*Facts) {
+		return func(f *Facts) { f.Concerns[0].Seen.Created, f.Concerns[0].Seen.Departed = in, departed }
+	}
+	absent := func(in uint64) func(*Facts) { return func(f *Facts) { f.Concerns[0].Seen.Absent = in } }
+	optionally := func(f *Facts) { f.Concerns[0].Uses = []workload.Use{{How: workload.UseEnvFrom, Optional: true}} }
+	unreferenced := func(f *Facts) { f.Concerns[0].Uses = nil }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -89,6 +95,14 @@ func TestASourceThatWasAwayBeforeItsWorkloadArrived(t *testing.T) {
 		"the same, and keys were removed":     {arrived(100, func(f *Facts) { f.Concerns[0].Seen.Timeless = true }).pods(1, 126), Reload},
 		"its Pods have started since":         {arrived(130, none), Nothing},
 		"it was compared since":               {arrived(100, func(f *Facts) { f.Seen.Compared = true }), Nothing},
+		"it did not exist then":               {arrived(100, created(120, 90)), Nothing},
+		"a snapshot then was without it":      {arrived(100, created(120, 0)).with(absent(100)), Nothing},
+		"it was deleted since":                {arrived(100, created(120, 101)), ListPods},
+		"a snapshot since was without it":     {arrived(100, created(120, 0)).with(absent(101)), ListPods},
+		"it may have existed then":            {arrived(100, created(120, 0)), ListPods},
+		"it was edited after its creation":    {arrived(100, created(119, 90)), ListPods},
+		"Pods start without it":               {arrived(100, created(120, 90)).with(optionally), ListPods},
+		"no Pod references it":                {arrived(100, created(120, 90)).with(unreferenced), ListPods},
 		"no watch has shown its template":     {arrived(0, none), Nothing},
 		"no watch has shown when it was back": {arrived(100, func(f *Facts) { f.Concerns[0].Seen = SourceSeen{Version: 120} }), Nothing},
 	} {

@@ -28,6 +28,8 @@ type SourceSeen struct {
 	Created uint64
 	// Departed is the version in which it was deleted before that; 0 if no watch has shown that.
 	Departed uint64
+	// Absent is the version of a snapshot without it, after which a watch has shown its creation.
+	Absent uint64
 	// Written is the data time before that deletion if the source was created again as it was: the data
 	// is no newer.
 	Written time.Time

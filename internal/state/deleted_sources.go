@@ -21,6 +21,23 @@ const mostGone = 4096
 type deletedSources struct {
 	in     map[string]map[source.LocalKey]sourceRecord
 	weight int
+	// listed are the versions of the latest snapshots, if all deletions since are kept.
+	listed map[snapshotOf]uint64
+}
+
+// snapshotOf is what a snapshot contains: a kind of sources, in one namespace or in all.
+type snapshotOf struct {
+	kind      source.Kind
+	namespace string
+}
+
+// listedWithout is the version of a snapshot without a source, if it did not exist since; 0 if that is
+// unknown. Neither a deletion nor the index may know the source. The bundles of a union exist before it.
+func (d *deletedSources) listedWithout(key source.Key) uint64 {
+	if key.Local().IsUnion() {
+		return 0
+	}
+	return max(d.listed[snapshotOf{key.Kind, ""}], d.listed[snapshotOf{key.Kind, key.Namespace}])
 }
 
 // weightOf grows with the memory of a source. What its labels and annotations said earlier may take
@@ -56,6 +73,7 @@ func (d *deletedSources) keep(src sourceRecord) {
 // shrink drops the older half of the largest namespace, so that no namespace can push out what others
 // need. It reports whether anything but the latest source was dropped.
 func (d *deletedSources) shrink(latest source.Key) bool {
+	clear(d.listed)
 	largest, most := "", -1
 	for namespace, of := range d.in {
 		weight := 0
@@ -80,8 +98,10 @@ func (d *deletedSources) shrink(latest source.Key) bool {
 	return dropped
 }
 
-// forget drops those of a kind, in one namespace or in all. Their later history is unknown.
-func (d *deletedSources) forget(kind source.Kind, namespace string) {
+// forget drops those of a kind, in one namespace or in all, after a snapshot of a version. Their later
+// history is unknown.
+func (d *deletedSources) forget(kind source.Kind, namespace string, version uint64) {
+	d.listed[snapshotOf{kind, namespace}] = version
 	for in, of := range d.in {
 		if namespace != "" && in != namespace {
 			continue

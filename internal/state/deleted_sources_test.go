@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -103,5 +105,51 @@ func TestALargeDeletedSourceIsKeptAlone(t *testing.T) {
 	s.PutSource(configMapIn("shop", "large", 4), live)
 	if s.gone.weight != 0 || len(s.gone.in) != 0 {
 		t.Errorf("after it was created again, %v is left, which weighs %d", s.gone.in, s.gone.weight)
+	}
+}
+
+// A source that a watch shows for the first time did not exist when the snapshot before was taken, unless
+// its deletion since was forgotten.
+func TestASourceThatTheLatestSnapshotLacks(t *testing.T) {
+	listed := func(s *State, named map[types.NamespacedName]struct{}) {
+		s.KeepListed(source.ConfigMap, "bank", nil, 4)
+		s.KeepListed(source.ConfigMap, "shop", named, 6)
+		s.KeepListed(source.Secret, "shop", nil, 5)
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want uint64
+	}{
+		"that of its namespace": {func(s *State) { listed(s, nil) }, 6},
+		"that of all":           {func(s *State) { s.KeepListed(source.ConfigMap, "", nil, 6) }, 6},
+		"of an unknown version": {func(s *State) { listed(s, nil); s.KeepSources(source.ConfigMap, "shop", nil) }, 0},
+		"it is deleted since": {func(s *State) {
+			listed(s, nil)
+			s.comeAndGo(configMap("cm", "one", 7))
+		}, 0},
+		"deletions were forgotten": {func(s *State) {
+			listed(s, nil)
+			for n := range mostGone + 1 {
+				s.comeAndGo(configMapIn("shop", fmt.Sprintf("app-%d", n), 7))
+			}
+		}, 0},
+		"another one of its name is known": {func(s *State) {
+			s.PutSource(configMap("cm", "one", 5), inASnap)
+			listed(s, map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm"}: {}})
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+			tc.puts(s)
+			src := configMap("cm", "two", 20000)
+			src.UID = "another"
+			s.PutSource(src, live)
+			src.ResourceVersion = "20001"
+			s.PutSource(src, live)
+			if f, _ := s.Facts(webKey()); f.Concerns[0].Seen.Absent != tc.want {
+				t.Errorf("it did not exist in %d, want %d", f.Concerns[0].Seen.Absent, tc.want)
+			}
+		})
 	}
 }

@@ -74,6 +74,9 @@ func (s *State) putSource(src source.Source, version uint64, changes keyChanges,
 		next.inherit(&known, differs, live, back)
 	} else {
 		next.appear(live)
+		if _, is := s.known(src.Key); live && !is {
+			next.seen.Absent = s.gone.listedWithout(src.Key)
+		}
 	}
 	concerned = s.index.candidates(src.Key)
 	affected := concerned
@@ -157,7 +160,7 @@ func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
 	if back {
 		r.seen.Departed = known.departure.Version
 	} else {
-		r.seen.Created, r.seen.Departed = known.seen.Created, known.seen.Departed
+		r.seen.Created, r.seen.Departed, r.seen.Absent = known.seen.Created, known.seen.Departed, known.seen.Absent
 	}
 	if !live {
 		if r.AnnotatedIn != 0 && r.AnnotatedIn == known.AnnotatedIn {
@@ -286,9 +289,15 @@ func (s *State) known(key source.Key) (sourceRecord, bool) {
 // KeepSources removes the sources of a kind, in one namespace or in all, that a complete snapshot
 // did not contain, and returns the workloads that they may have concerned.
 func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
+	return s.KeepListed(kind, namespace, named, 0)
+}
+
+// KeepListed is KeepSources with the version of the snapshot, 0 if it is unknown: a source that only
+// a later event shows did not exist then.
+func (s *State) KeepListed(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keepSources(kind, namespace, named, 0)
+	return s.keepSources(kind, namespace, named, version)
 }
 
 // keepSources is KeepSources with the version of the snapshot; 0 if it is unknown.
@@ -311,7 +320,7 @@ func (s *State) keepSources(kind source.Kind, namespace string, named map[types.
 		}
 		concerned = append(concerned, s.uniteAll()...)
 	}
-	s.gone.forget(kind, namespace)
+	s.gone.forget(kind, namespace, version)
 	return concerned
 }
 

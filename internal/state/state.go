@@ -67,7 +67,7 @@ func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll:  autoReloadAll,
 		ledgers:        new(ledger.Memo),
-		gone:           deletedSources{in: map[string]map[source.LocalKey]sourceRecord{}},
+		gone:           deletedSources{in: map[string]map[source.LocalKey]sourceRecord{}, listed: map[snapshotOf]uint64{}},
 		workloads:      map[workload.Key]*workloadRecord{},
 		templateUsers:  map[workload.Key]workload.Workload{},
 		templateOwners: map[workload.Key]keys{},

@@ -218,8 +218,8 @@ func (o *oracle) labeledLater(w *workloadTruth, src simapi.Source, l *look) bool
 
 // mayHaveBeenSelected reports whether a source without effect on a workload would have had one with
 // another label when it was deleted, which the running controller did not see.
-// It would if it had the label by which controllers select, too, or were not ignored, and the workload
-// covered it once, so that its ledger may still have the data.
+// It would if it had the label by which controllers select, and the match annotation, or were not ignored,
+// and the workload covered it once, so that its ledger may still have the data.
 func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *look) bool {
 	if !o.wentUnseen(src, l) {
 		return false
@@ -230,7 +230,7 @@ func (o *oracle) mayHaveBeenSelected(w *workloadTruth, src simapi.Source, l *loo
 		}
 	}
 	_, was := w.ended[src]
-	return was && o.wouldAsk(l, src, func(s *sourceTruth) { s.selected, s.ignored = true, false })
+	return was && o.wouldAsk(l, src, func(s *sourceTruth) { s.selected, s.matches, s.ignored = true, true, false })
 }
 
 // optedInSince reports whether a workload covers a source that lost its label, since a controller

@@ -16,8 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// longestLock is twice how long an event may hold the lock, because machines differ.
-const longestLock = 2 * time.Millisecond
+// longestLock is how long an event may hold the lock.
+const longestLock = time.Millisecond
 
 // oneKey is a pod template that uses one key of each of n ConfigMaps with the longest names.
 func oneKey(n int) *corev1.PodSpec {

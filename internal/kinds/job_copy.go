@@ -132,8 +132,14 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	return c, nil
 }
 
-// Object is the UID and the name of the copy itself.
-func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
+// JobName is the name of the copy itself.
+func (c *Copy) JobName() string { return c.job.Name }
+
+// Version is what the deletion of this version of the copy requires. Another one may be about to recreate
+// the Job.
+func (c *Copy) Version() *metav1.Preconditions {
+	return &metav1.Preconditions{UID: &c.job.UID, ResourceVersion: &c.job.ResourceVersion}
+}
 
 // Changes are the sources for which the Job is recreated.
 func (c *Copy) Changes() []reload.Concern {
@@ -187,7 +193,17 @@ func (c *Copy) same(job *batchv1.Job) bool {
 }
 
 // deletes reports whether Reroll was about to delete the Job, and may have.
-func (c *Copy) deletes() bool { return c.job.Annotations[deletesAnnotation] == string(c.UID) }
+func (c *Copy) deletes() bool {
+	uid, _, _ := strings.Cut(c.job.Annotations[deletesAnnotation], "@")
+	return uid == string(c.UID)
+}
+
+// deletesVersion reports whether Reroll was about to delete this version of the Job.
+func (c *Copy) deletesVersion(job *batchv1.Job) bool {
+	return c.job.Annotations[deletesAnnotation] == noteOf(job)
+}
+
+func noteOf(job *batchv1.Job) string { return string(job.UID) + "@" + job.ResourceVersion }
 
 // dropGenerated removes the labels by which Kubernetes finds the Pods of a Job.
 func dropGenerated(labels map[string]string) {

@@ -45,7 +45,7 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 		return DropCopy // its user has deleted it, or it has run and was cleaned up
 	case job.UID == c.UID && job.DeletionTimestamp != nil && c.deletes():
 		return AwaitEnd
-	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil && !c.deletes():
+	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil && !c.deletesVersion(job):
 		return NoteDelete
 	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil:
 		return DeleteJob
@@ -80,9 +80,10 @@ func awaitsGo(job *batchv1.Job, key digest.Key) bool {
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
-// NoteDelete is the patch that records on the copy that its Job is about to be deleted.
-func (c *Copy) NoteDelete(key digest.Key) (Patch, error) {
-	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
+// NoteDelete is the patch that records on the copy that this version of its Job is about to be deleted. A
+// request to delete the copy that arrives after that fails, because it is for an earlier version of the copy.
+func (c *Copy) NoteDelete(job *batchv1.Job, key digest.Key) (Patch, error) {
+	return c.patch(key, map[string]string{deletesAnnotation: noteOf(job)})
 }
 
 // Note is the patch that makes the ledger of a new Job valid for the Job.

@@ -18,11 +18,11 @@ import (
 func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	old := load()
 	copyJob, of := copied(t, old)
-	patch, err := of.NoteDelete(testKey())
-	if err != nil || !regexp.MustCompile(`^{"metadata":{"uid":"c-1","annotations":{"reroll.dev/deletes":"u-1","reroll.dev/signed":"[0-9a-f]{32}"}}}$`).Match(patch.Body) {
+	patch, err := of.NoteDelete(old, testKey())
+	if err != nil || !regexp.MustCompile(`^{"metadata":{"uid":"c-1","annotations":{"reroll.dev/deletes":"u-1@7","reroll.dev/signed":"[0-9a-f]{32}"}}}$`).Match(patch.Body) {
 		t.Errorf("the copy is noted by %s, %v", patch.Body, err)
 	}
-	del := notedFor(copyJob, "u-1")
+	del := notedFor(copyJob, "u-1@7")
 	as := func(change func(*batchv1.Job)) *batchv1.Job {
 		o := old.DeepCopy()
 		change(o)
@@ -44,7 +44,10 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"the copy was made":                       {of, old, NoteDelete},
 		"its user has deleted it":                 {of, nil, DropCopy},
 		"its user has it deleted":                 {of, deletingOf(old), DropCopy},
-		"noted for another one":                   {notedFor(copyJob, "u-0"), nil, DropCopy},
+		"noted for another one":                   {notedFor(copyJob, "u-0@7"), nil, DropCopy},
+		"an earlier version of it was noted":      {notedFor(copyJob, "u-1@6"), old, NoteDelete},
+		"no version of it was noted":              {notedFor(copyJob, "u-1"), old, NoteDelete},
+		"no version was noted, and it is gone":    {notedFor(copyJob, "u-1"), nil, CreateJob},
 		"its user has changed it before the note": {of, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
 		"somebody owns it by now":                 {del, ownedOf(old), DropCopy},
 		"somebody owns it before the note":        {of, ownedOf(old), DropCopy},
@@ -55,7 +58,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"nothing is there":                 {nil, nil, Finished},
 		"a Job that nobody makes again":    {nil, old, Finished},
 		"the copy was noted":               {del, old, DeleteJob},
-		"its status was written meanwhile": {del, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), DeleteJob},
+		"its status was written meanwhile": {del, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), NoteDelete},
 		"its ledger was written meanwhile": {del, as(func(o *batchv1.Job) { o.Annotations[annotations.Ledger] = "other" }), DeleteJob},
 		"it has ended meanwhile": {del, as(func(o *batchv1.Job) {
 			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}

@@ -21,12 +21,12 @@ func testKey() digest.Key {
 
 func TestTheSignatureOfACopyIsAboutAllThatIsDeletedAndCreated(t *testing.T) {
 	made, of := copied(t, load())
-	patch, err := of.NoteDelete(testKey())
+	patch, err := of.NoteDelete(load(), testKey())
 	if err != nil {
 		t.Fatal(err)
 	}
 	noted := made.DeepCopy()
-	noted.Annotations[deletesAnnotation] = string(of.UID)
+	noted.Annotations[deletesAnnotation] = "u-1@7"
 	noted.Annotations[signedAnnotation] = strings.Split(string(patch.Body), `"reroll.dev/signed":"`)[1][:32]
 	for about, tc := range map[string]struct {
 		change func(*batchv1.Job)

@@ -317,6 +317,18 @@ func drawn() []mutation {
 			in: core, tests: "^TestASourceThatIsDeleted$",
 		},
 		{
+			what: "Jobs: a late request deletes the copy of a Job that is deleted meanwhile",
+			file: "internal/controller/recreate_job.go",
+			from: "Preconditions: of.Version()", to: "Preconditions: &metav1.Preconditions{UID: of.Version().UID}",
+			in: controller, tests: "^TestKeptSeeds$",
+		},
+		{
+			what: "Jobs: one is deleted by the note of an earlier version",
+			file: "internal/kinds/recreate_job.go",
+			from: "!c.deletesVersion(job)", to: "!c.deletes()",
+			in: "./internal/kinds", tests: "^TestTheNextStepFollowsFromWhatIsThere$",
+		},
+		{
 			what: "Jobs: one that two late requests create starts again",
 			file: "internal/kinds/recreate_job.go",
 			from: "job.DeletionTimestamp == nil && c.deletes() && IsHeld(job)", to: "job.DeletionTimestamp == nil && IsHeld(job)",

@@ -31,13 +31,14 @@ type snapshotOf struct {
 	namespace string
 }
 
-// listedWithout is the version of a snapshot without a source, if it did not exist since; 0 if that is
-// unknown. Neither a deletion nor the index may know the source. The bundles of a union exist before it.
-func (d *deletedSources) listedWithout(key source.Key) uint64 {
-	if key.Local().IsUnion() {
+// absentIn is the version of a snapshot without a source that a watch shows now, if it did not exist since;
+// 0 if that is unknown. The bundles of a union exist before it.
+func (s *State) absentIn(key source.Key, live bool) uint64 {
+	if _, known := s.known(key); known || !live || key.Local().IsUnion() {
 		return 0
 	}
-	return max(d.listed[snapshotOf{key.Kind, ""}], d.listed[snapshotOf{key.Kind, key.Namespace}])
+	listed := s.gone.listed
+	return max(listed[snapshotOf{key.Kind, ""}], listed[snapshotOf{key.Kind, key.Namespace}])
 }
 
 // weightOf grows with the memory of a source. What its labels and annotations said earlier may take

@@ -74,9 +74,7 @@ func (s *State) putSource(src source.Source, version uint64, changes keyChanges,
 		next.inherit(&known, differs, live, back)
 	} else {
 		next.appear(live)
-		if _, is := s.known(src.Key); live && !is {
-			next.seen.Absent = s.gone.listedWithout(src.Key)
-		}
+		next.seen.Absent = s.absentIn(src.Key, live)
 	}
 	concerned = s.index.candidates(src.Key)
 	affected := concerned

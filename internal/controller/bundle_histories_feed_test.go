@@ -77,7 +77,7 @@ func (h *bundleHistory) gap(what string) {
 	for src, at := range h.edits { // the latest change of a source that does not exist is its deletion
 		_, exists := now[src]
 		for _, w := range h.workloads {
-			w.forgotten[src] = w.forgotten[src] || !exists && (h.server.Now().Sub(at) < 5*time.Second || w.refused)
+			w.forgotten[src] = w.forgotten[src] || !exists && (h.server.Now().Sub(at) < 5*time.Second || w.refused && h.editedIn[src] > w.accepted)
 		}
 	}
 	h.excuseBack(false)

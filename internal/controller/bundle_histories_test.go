@@ -60,11 +60,12 @@ type trusting struct {
 	// pardoned are certificates that the ledger has, and a Pod does not, with an excuse.
 	pardoned map[pardon]string
 	// edited is when a source changed last, rolled when the template did, and rejected when a reload was,
-	// if no write has been accepted since. Refused reports whether a record was rejected since then.
-	edited, rolled, rejected uint64
-	refused                  bool
-	// forgotten reports whether a gap came right after a source ceased to exist, or as long as records were
-	// rejected: the ledger did not get its last certificates.
+	// if no write has been accepted since. Accepted is the version of the last accepted write, and refused
+	// reports whether a record was rejected since.
+	edited, rolled, rejected, accepted uint64
+	refused                            bool
+	// forgotten reports whether a gap came right after a source ceased to exist, or before a record was accepted
+	// since: the ledger did not get its last certificates.
 	forgotten map[simapi.Source]bool
 	// doubt reports whether something was written that the controller may not have seen, and chosenAt
 	// is when it projected something else.
@@ -147,7 +148,7 @@ func (h *bundleHistory) Patch(ctx context.Context, kind kinds.Kind, key workload
 		w.refused = w.refused || !reloads
 		return obj, err
 	}
-	w.refused = false
+	w.refused, w.accepted = false, h.server.Version()
 	if w.rejected = 0; reloads {
 		h.judgeReload(w, lacking)
 	}

@@ -162,6 +162,19 @@ func (o *oracle) returnedBefore(class string, r rotation, created uint64) bool {
 	return first && returned < created
 }
 
+// hadAll reports whether a rotation gave back objects that Pods only started without, and no Pod lost while
+// it ran. The class has kept them then, as far as its statuses show, so that its data is that of before.
+func (o *oracle) hadAll(name string, r rotation) bool {
+	before := map[string]string{}
+	for turn := range r.turn {
+		maps.Copy(before, o.h.driver.Turn(name, turn))
+	}
+	return maps.Equal(before, o.h.driver.Turn(name, r.turn)) && !slices.ContainsFunc(o.classes.rotations[name], func(of rotation) bool {
+		has := o.h.driver.Turn(name, of.turn)
+		return of.turn < r.turn && slices.ContainsFunc(classObjects(), func(id string) bool { return has[id] == "" && o.h.driver.Turn(name, of.from)[id] != "" })
+	})
+}
+
 // rotatedByTakeover reports whether a Pod had started with the turn of a rotation before a version, and its
 // status replaced that of an earlier Pod with an earlier turn, unseen by the running controller. By the
 // times of that status, the rotation came then: for Pods that were created later, and before a cover that

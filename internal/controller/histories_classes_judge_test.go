@@ -281,7 +281,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(beforeInstalled)
 	case brought <= c.since:
 		return o.excused(beforeCover)
-	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && back <= o.lastGap:
+	case o.pardoned[pod.UID][src] == fmt.Sprint(content), (cameBack || o.hadAll(name, last)) && back <= o.lastGap:
 		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
 	case !adopted && brought <= o.lastGap:

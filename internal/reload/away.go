@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -69,36 +68,10 @@ func (f *Facts) seenEarlier(c *Concern) *Concern {
 	return &away
 }
 
-// waitedFor reports whether a source did not exist when Pods were started that require it, so that they
-// could only start with the data with which it was created.
+// waitedFor reports whether a source did not exist when Pods were started of which each container that uses
+// it requires it, so that these could only start with the data with which it was created.
 func (c *Concern) waitedFor(started uint64) bool {
 	absent := max(c.Seen.Departed, c.Seen.Absent)
-	return absent != 0 && absent <= started && c.Seen.Content == c.Seen.Created && len(c.Uses) > 0 && !workload.Optional(c.Uses)
-}
-
-// mayBeGiven reports whether Pods may have been given the data of our latest reload while no controller
-// ran, and have started with other data: what Pods only start with is no change. The ledger still has an
-// object that its class has lost for these Pods, and that it has given them since. The times are those of
-// two API servers.
-func (f *Facts) mayBeGiven(c *Concern, base base) bool {
-	later := c.Source.EditedAt > time.Unix(base.ledger.DataTime, 0).Add(source.StartLag).Unix()
-	unseen := c.Source.Key.Kind.Reported() && !f.Seen.Compared && !c.wasAway() && later
-	return unseen && base.ledger.Counter > 0 && !base.mayBeReverted
-}
-
-// givenUnseen asks the Pods for that. Those from before the data in the ledger were compared with it.
-func (f *Facts) givenUnseen(c *Concern, base base) finding {
-	switch pods := f.podsOf(c); {
-	case f.mustWait():
-		return waiting
-	case pods == nil:
-		return needsPods
-	case slices.ContainsFunc(pods.all, func(pod StartedPod) bool {
-		started, reports := c.Source.Started[pod.Name]
-		return reports && !started && pod.Created.Unix() > base.ledger.DataTime
-	}):
-		return changed
-	default:
-		return same
-	}
+	required := len(c.Uses) > 0 && !slices.ContainsFunc(c.Uses, func(use workload.Use) bool { return use.Optional })
+	return required && absent != 0 && absent <= started && c.Seen.Content == c.Seen.Created
 }

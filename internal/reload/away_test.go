@@ -84,6 +84,9 @@ func TestASourceThatWasAwayBeforeItsWorkloadArrived(t *testing.T) {
 	}
 	absent := func(in uint64) func(*Facts) { return func(f *Facts) { f.Concerns[0].Seen.Absent = in } }
 	optionally := func(f *Facts) { f.Concerns[0].Uses = []workload.Use{{How: workload.UseEnvFrom, Optional: true}} }
+	partly := func(f *Facts) {
+		f.Concerns[0].Uses = []workload.Use{{How: workload.UseEnvFrom, Optional: true}, {How: workload.UseEnvFrom}}
+	}
 	unreferenced := func(f *Facts) { f.Concerns[0].Uses = nil }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -102,6 +105,7 @@ func TestASourceThatWasAwayBeforeItsWorkloadArrived(t *testing.T) {
 		"it may have existed then":            {arrived(100, created(120, 0)), ListPods},
 		"it was edited after its creation":    {arrived(100, created(119, 90)), ListPods},
 		"Pods start without it":               {arrived(100, created(120, 90)).with(optionally), ListPods},
+		"one container starts without it":     {arrived(100, created(120, 90)).with(partly), ListPods},
 		"no Pod references it":                {arrived(100, created(120, 90)).with(unreferenced), ListPods},
 		"no watch has shown its template":     {arrived(0, none), Nothing},
 		"no watch has shown when it was back": {arrived(100, func(f *Facts) { f.Concerns[0].Seen = SourceSeen{Version: 120} }), Nothing},

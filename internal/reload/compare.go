@@ -103,8 +103,6 @@ func (f *Facts) compareWithLedger(c *Concern, base base) finding {
 func (f *Facts) sameData(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case f.mayBeGiven(c, base):
-		return f.givenUnseen(c, base)
 	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate || f.beforeAdoption(c)):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):

@@ -261,7 +261,7 @@ func (f *Facts) decide(base base) Decision {
 	case len(tally.reverted) > 0:
 		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
-		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its Pods may have other data than its ledger; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
+		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.records() || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:

@@ -43,18 +43,6 @@ func TestDecideOnAClass(t *testing.T) {
 	back := func(f *Facts) {
 		f.Concerns[0].Source.Digest, f.Concerns[0].Away = digestOf("one"), Away{Version: 110, Noted: true}
 	}
-	// No watch has shown that pods were given what the ledger has.
-	given := func(f *Facts) {
-		f.Concerns[0].Source.Digest, f.Concerns[0].Source.EditedAt, f.Concerns[0].Seen = digestOf("one"), 170, SourceSeen{Version: 170}
-		f.Workload.RolledOut = true
-	}
-	came := func(second int64) func(*Facts) {
-		return func(f *Facts) {
-			f.Pods = &Pods{}
-			f.Pods.Add(StartedPod{Name: "a", Created: at(100)})
-			f.Pods.Add(StartedPod{Name: "b", Created: at(second)})
-		}
-	}
 	neverReloaded := func(l *ledger.Ledger) { l.Counter = 0 }
 	early := func(second int64) func(*Facts) {
 		return func(f *Facts) {
@@ -89,14 +77,6 @@ func TestDecideOnAClass(t *testing.T) {
 		"nobody saw it, and it claims to be no newer":           {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},
 		"it was away, and one has had something else":           {class(stale).with(running).with(back), Reload},
 		"it was away, and nobody has had anything else":         {class(fresh).with(running).with(back), Nothing},
-		"it was given unseen, and the pods are asked":           {class(stale).with(given), ListPods},
-		"one that came after the ledger was given it":           {class(stale).with(given).with(came(151)), Reload},
-		"it was given unseen, and a rollout replaces them":      {class(stale).with(given).with(came(151)).with(func(f *Facts) { f.Workload.RolledOut = false }), AwaitRollout},
-		"one that came before it was given it":                  {class(stale).with(given).with(came(150)), Nothing},
-		"all that came after it have started with it":           {class(fresh).with(given).with(came(151)), Nothing},
-		"it may have been given with the ledger":                {class(stale).with(given).with(came(151)).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 155 }), Nothing},
-		"it was compared since":                                 {class(stale).with(given).with(came(151)).with(func(f *Facts) { f.Seen.Compared = true }), Nothing},
-		"it was given unseen, and was never reloaded":           {class(stale).with(given).with(came(151)).ledgerOf(neverReloaded), Nothing},
 		"it was given before the installation":                  {class(stale).with(early(49)).ledgerOf(neverReloaded), Record},
 		"it was given with the installation":                    {class(stale).with(early(50)).ledgerOf(neverReloaded).with(running), Reload},
 		"it was given before it, and the ledger is of a reload": {class(stale).with(early(49)).with(running), Reload},
@@ -112,8 +92,6 @@ func TestDecideOnAClass(t *testing.T) {
 		"a Job, and nobody knows of one of its pods":           {class(map[string]bool{"a": true}).with(running).with(job), Reload},
 		"a Job, and its pods have ended":                       {class(fresh).pods(0, 0).with(job), Reload},
 		"a Job, it was away, and nobody has had anything else": {class(fresh).with(running).with(back).with(job), Nothing},
-		"a Job, and one of its pods was given it unseen":       {class(stale).with(given).with(came(151)).with(job), Reload},
-		"a CronJob, and it was given unseen":                   {class(stale).with(given).with(cronJob), Nothing},
 		"a CronJob, the latest run of which began before it":   {class(fresh).with(cronJob), Reload},
 		"a mark of Reloader that fits":                         {class(stale).with(running).with(byReloaderFor(key, "two")).with(rolled), Record},
 		"one that fits data that is back, and one has others":  {class(stale).with(running).with(byReloaderFor(key, "two")), Reload},

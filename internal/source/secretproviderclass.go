@@ -310,5 +310,5 @@ func (m *classMember) hasPresent(id string, all *turns) bool {
 	if all.present().version == m.Objects[id] {
 		return true
 	}
-	return m.without[id] && !slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.version == "" || t.gained })
+	return m.without[id] && !all.opensAfter(m.turnOf(id))
 }

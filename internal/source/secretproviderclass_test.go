@@ -198,6 +198,13 @@ func TestWhatAClassComesToBe(t *testing.T) {
 			}
 			return append(all, d.rotate("c", "0", "39"))
 		}, append([]string{content("0", "x")}, manySecond(40)...), map[string]bool{"a": false, "b": false, "c": false}},
+		"long after that, a pod starts without it, and does without it for many turns": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "0", "x"), d.mount("b", "0"), d.rotate("b", "0", "x"), d.mount("c", "0")}
+			for v := range 40 {
+				all = append(all, d.rotate("a", "0", fmt.Sprint(v)))
+			}
+			return all
+		}, append([]string{content("0", "x"), content("0"), content("0", "x")}, manySecond(40)...), map[string]bool{"a": false, "b": false, "c": true}},
 		"a pod starts without an object just after one that runs is given it": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "y")}
 			d.second -= 8

@@ -34,6 +34,17 @@ type turnWrite struct {
 type turns struct {
 	kept      []turn
 	forgotten int
+	// opened is how many turns there were up to the last forgotten one that opens the object; 0 if none did.
+	opened int
+}
+
+// opens reports whether Pods that started without the object may be given it since: the class lost it, or
+// another such Pod was given it.
+func (t *turn) opens() bool { return t.version == "" || t.gained }
+
+// opensAfter reports whether a turn after a given one does.
+func (t *turns) opensAfter(after int) bool {
+	return t.opened > after+1 || slices.ContainsFunc(t.since(after), func(n turn) bool { return n.opens() })
 }
 
 // mostTurns bounds the history. A Pod that has missed more turns counts as one that had the oldest
@@ -51,9 +62,10 @@ func (t *turns) begin(next turn) int {
 	next.known = next.written
 	t.kept = append(t.kept, next)
 	if len(t.kept) > mostTurns {
-		gained := t.kept[0].gained || t.kept[0].version == ""
+		if t.kept[0].opens() {
+			t.opened = t.forgotten + 1
+		}
 		t.kept = slices.Delete(t.kept, 0, 1)
-		t.kept[0].gained = t.kept[0].gained || gained // since an earlier turn
 		t.forgotten++
 	}
 	return t.last()

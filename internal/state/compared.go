@@ -178,6 +178,8 @@ func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey
 // that may be from a snapshot, which shows no version of the change.
 func (s *State) awayAfter(w *workloadRecord, now *sourceRecord, known reload.Away, version uint64) (away reload.Away, is bool) {
 	switch {
+	case known.Made && now != nil && now.seen.Version <= version:
+		return reload.Away{}, false // it existed before, as a late snapshot has shown
 	case known.Version > version:
 		return known, true
 	case now != nil && s.changedAfter(w, now, version):

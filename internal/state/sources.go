@@ -226,8 +226,7 @@ func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord
 		case w.seen.ComparedAt == 0:
 			continue // another replica has compared it, with sources that had not arrived here yet
 		default:
-			// A snapshot may show that it existed already, so that the next comparison ends its absence.
-			away.Version = min(w.seen.ComparedAt+1, now.seen.Version)
+			away.Version = w.seen.ComparedAt + 1
 		}
 		w.recordAway(key, away, now.seen.Version)
 	}

@@ -111,7 +111,7 @@ func classes() []mutation {
 		{
 			what: "classes: that pods without an object are given it is forgotten after some rotations",
 			file: "internal/source/secretproviderclass_turns.go",
-			from: "		t.kept[0].gained = t.kept[0].gained || gained", to: "		_ = gained",
+			from: "t.opened = t.forgotten + 1", to: "t.opened = 0",
 			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
 		},
 		{

@@ -140,8 +140,8 @@ func classes() []mutation {
 		},
 		{
 			what: "classes: each pod that gains an object brings it anew",
-			file: turns,
-			from: `t.version == "" || t.gained })`, to: `t.version == "" })`,
+			file: "internal/source/secretproviderclass_turns.go",
+			from: `t.version == "" || t.gained }`, to: `t.version == "" }`,
 			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
 		},
 		{

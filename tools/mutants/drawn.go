@@ -18,7 +18,7 @@ func drawn() []mutation {
 		},
 		{
 			what: "everything opted in: a template that came back has to bring what was edited before",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/unseen_edit.go",
 			from: "c.Source.DataTime.Before(since)", to: "(since.IsZero() || c.Source.DataTime.Before(f.Installed))",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
@@ -139,7 +139,7 @@ func drawn() []mutation {
 		{
 			what: "back: a union whose deletion was seen is forgotten before a snapshot brings it back",
 			file: "internal/state/sources.go",
-			from: "	if kind == source.ClusterTrustBundle {\n		s.bundlesAt", to: "	if s.gone.forget(kind, namespace); kind == source.ClusterTrustBundle {\n		s.bundlesAt",
+			from: "	if kind == source.ClusterTrustBundle {\n		s.bundlesAt", to: "	if s.gone.forget(kind, namespace, version); kind == source.ClusterTrustBundle {\n		s.bundlesAt",
 			in: "./internal/state", tests: "^TestAUnionWhoseDeletionWasSeenIsBackInASnapshotBeforeAnyComparison$",
 		},
 		{
@@ -234,7 +234,7 @@ func drawn() []mutation {
 		},
 		{
 			what: "opted in late: a template that came back has to bring what was edited before",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/unseen_edit.go",
 			from: "(beforeAll || f.beforeAdoption(c))", to: "beforeAll",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
@@ -295,7 +295,7 @@ func drawn() []mutation {
 		{
 			what: "opted in late: what was edited before, and arrives after the first ledger, is acted upon",
 			file: "internal/reload/compare.go",
-			from: "	if f.beforeAdoption(c) {", to: "	if f.beforeAdoption(c) && c.Seen.Content == 0 {",
+			from: "	if f.beforeAdoption(c) || f.rotated", to: "	if f.beforeAdoption(c) && c.Seen.Content == 0 || f.rotated",
 			in: core, tests: "^TestDecide$",
 		},
 		{

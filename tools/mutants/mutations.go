@@ -91,7 +91,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "what changed before the installation is acted upon",
-			file: "internal/reload/compare.go",
+			file: "internal/reload/unseen_edit.go",
 			from: "c.Source.DataTime.Before(f.Began())\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",
 			in: controller, tests: histories,
 		},

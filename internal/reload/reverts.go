@@ -187,8 +187,11 @@ func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	}
 }
 
-// showsReloaders reports whether only Reloader writes such a mark of a source.
+// showsReloaders reports whether only Reloader writes such a mark of a source. If a rollback brings back the
+// ledger of a template with its marks, they are ours: those of Secrets may have been SHA-1 then.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)
+	back, err := f.read(f.Workload.LedgerText)
+	ours := err == nil && back.Marks == f.Workload.Marks.DigestAfter(back.Step)
+	return ok && !ours && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)
 }

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -272,5 +273,36 @@ func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
 	}).f)
 	if d.Action != Record || d.Reverted == nil || d.Ledger.Counter != 3 {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// The mark of Secret sec is the SHA-1 that Reloader writes, and that Reroll wrote under other settings. It
+// replaced the mark of the latest reload.
+func TestWhetherAMarkThatIsBackIsReloaders(t *testing.T) {
+	sec := source.LocalKey{Kind: source.Secret, Name: "sec"}
+	marked := func(value string) workload.Marks {
+		return workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: value}}}
+	}
+	of := func(counter int64, marks workload.Marks) func(*ledger.Ledger) {
+		return func(l *ledger.Ledger) {
+			l.Counter, l.Marks, l.Entries = counter, marks.Digest(), map[source.LocalKey]digest.Digest{sec: digestOf("one")}
+		}
+	}
+	for name, tc := range map[string]struct {
+		onObject func(*ledger.Ledger)
+		want     Action
+	}{
+		"the ledger of the latest reload is still there":         {of(3, marked("x")), Record},
+		"a rollback brought it back, with its ledger":            {of(2, marked(hex.EncodeToString([]byte("sha1 of one\x00\x00\x00\x00\x00\x00\x00\x00\x00")))), Reload},
+		"a rollback brought back a ledger, and it came after it": {of(2, marked("y")), Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web().ledger(tc.onObject).remembered(of(3, marked("x"))).source(source.Secret, "sec", "one", 10, 60, SourceSeen{Version: 60}).pods(2, 59)
+			s.f.Workload.Marks = marked(hex.EncodeToString(s.f.Concerns[0].Source.Reloader[:]))
+			s.f.Seen.Template, s.f.Seen.TemplateReverted, s.f.Workload.RolledOut = 120, true, true
+			if d := decided(t, s.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
 	}
 }

@@ -116,6 +116,8 @@ func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source, pod types.UI
 			return o.excused(beforeInstalled)
 		case c.version <= w.covered[src]:
 			return o.excused(beforeCover)
+		case c.date.IsZero() && w.carried[src] < c.version && w.returned && c.version < min(w.foreign, o.lastGap):
+			return o.excused(rolloutUndone) // of another client, which had brought it: its source shows no time for that
 		default:
 			return o.hidden(w, src, c)
 		}

@@ -111,7 +111,7 @@ func (f *Facts) sameData(c *Concern, base base) finding {
 		return waiting
 	case pods == nil:
 		return needsPods
-	case base.mayBeReverted && f.mayBeOlder(c, pods, base):
+	case base.mayBeReverted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeCover(c, base):
 		return reverted
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed

@@ -86,29 +86,17 @@ func (r *Revert) Name() string {
 // A reverted mark is found in two steps: mayBeReverted compares the marks with the ledger, and kept
 // asks mayBeOlder whether a Pod from before the data runs. Then afterRevert decides.
 
-// mayBeOlder reports whether a Pod may be from before the data in the ledger, and that data counts. The
-// ledger shows when it was written, unless a removed key left no time. Of data that was away, a source does
-// not show that. If the ledger shows that the template had Pods from before some of its data, each source
-// may have lost a key since it was created, since the installation, and since the workload was opted in.
+// mayBeOlder reports whether a Pod may be from before the data in the ledger. The ledger shows when that
+// was written, unless a removed key left no time. Of data that was away, a source does not show that.
 func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
-	superseded := f.isSuperseded(base)
-	if !superseded && (f.beforeUs(c) || f.beforeCover(c, base)) {
-		return false
-	}
 	if f.unlisted(pods) {
-		return edited(c) || superseded
+		return edited(c)
 	}
 	written := c
 	if !c.wasAway() {
 		written = c.writtenBy(time.Unix(base.ledger.DataTime, 0))
 	}
-	return pods.older(written, f.rollouts()) > 0 && (edited(c) || superseded || pods.olderThanSource(c))
-}
-
-// isSuperseded reports whether the ledger shows that the present template had Pods from before some of its
-// data.
-func (f *Facts) isSuperseded(base base) bool {
-	return slices.Contains(base.ledger.Superseded, f.Workload.Revision())
+	return pods.older(written, f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
 // mayBeReverted reports whether the Pods may be others than the ledger describes.
@@ -124,7 +112,7 @@ func (f *Facts) mayBeReverted(base base) bool {
 	default:
 		// Our marks were removed while no controller watched, or by a restart, which no template
 		// shows. Or the rollout of another client was reverted while no controller watched.
-		unseen := f.Seen.Template == 0 && f.isSuperseded(base)
+		unseen := f.Seen.Template == 0 && slices.Contains(base.ledger.Superseded, f.Workload.Revision())
 		unseen = unseen || (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero()
 		return unseen && f.Seen.Trusted != f.Workload.MarksDigest()
 	}

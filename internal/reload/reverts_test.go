@@ -194,10 +194,6 @@ func TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded(t *testing.T) {
 	recorded := func(superseded ...digest.Digest) *situation {
 		return web().ledger(func(l *ledger.Ledger) { l.Superseded = superseded }).cm("one", 60).with(func(f *Facts) { f.Workload.RolledOut = true })
 	}
-	// A key was removed since, which left no time.
-	shortened := func(superseded ...digest.Digest) *situation {
-		return recorded(superseded...).ledgerOf(func(l *ledger.Ledger) { l.DataTime = 10 }).with(func(f *Facts) { f.Concerns[0].Source.DataTime = f.Concerns[0].Source.Created })
-	}
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -211,9 +207,6 @@ func TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded(t *testing.T) {
 		"no rollout was in progress then":      {recorded(), Nothing},
 		"its rollout was seen to start":        {recorded(back).with(func(f *Facts) { f.Seen.Template = 120 }), Nothing},
 		"the Pods were asked before":           {recorded(back).with(func(f *Facts) { f.Seen.Trusted = f.Workload.MarksDigest() }), Nothing},
-		"one may be older than a removal":      {shortened(back).pods(2, 12), Reload},
-		"the same, and its return was seen":    {shortened(back).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 120, true }).pods(2, 12), Reload},
-		"another template came back":           {shortened(digestOf("other")).with(func(f *Facts) { f.Seen.Template, f.Seen.TemplateReverted = 120, true }).pods(2, 12), Nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decided(t, tc.when.f)

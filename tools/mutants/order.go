@@ -233,12 +233,6 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatWasAwayHidesNoPodsThatAreBack$",
 		},
 		{
-			what: "order: a source that seems to be as it was created has lost no key, whatever Pods the ledger superseded",
-			file: "internal/reload/reverts.go",
-			from: "(edited(c) || superseded || ", to: "(edited(c) || ",
-			in: core, tests: "^TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded$",
-		},
-		{
 			what: "order: a comparison proves that no source concerned the workload before its annotations changed",
 			file: "internal/reload/evidence.go",
 			from: "case !hasLedger || last < 0:", to: "case true:",

@@ -280,6 +280,15 @@ func (o *oracle) latestShown(src simapi.Source, l *look) time.Time {
 	return shown
 }
 
+// seemsNewer reports whether the latest time of a source that was shown proves no edit, while only the age of
+// Pods decides. The managers of the source may have been removed since.
+func (o *oracle) seemsNewer(src simapi.Source, l *look) bool {
+	latest := o.latestShown(src, l)
+	return l.older(latest) && slices.ContainsFunc(o.sources[src].dates, func(d dated) bool {
+		return d.version <= l.known[src] && d.date.Equal(latest) && !d.proven
+	})
+}
+
 // seemsEdited reports whether the API shows a false edit, or did before the managers of the source
 // were removed, while only the age of Pods decides. A later label of another manager does not hide it.
 func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {

@@ -221,7 +221,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(seemsEdited)
 		case o.labeledLater(w, src, l):
 			return "", o.excused(optedInUnseen)
-		case o.mayHaveReturned(w) && !w.noted.IsZero() && !shown.proven && l.older(shown.date):
+		case o.mayHaveReturned(w) && !w.noted.IsZero() && o.seemsNewer(src, l):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
 		case edited.IsZero(), !l.older(edited):
 		case edited.Equal(o.installedIn):

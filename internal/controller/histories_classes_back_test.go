@@ -176,12 +176,11 @@ func (o *oracle) hadAll(name string, r rotation) bool {
 }
 
 // rotatedByTakeover reports whether a Pod had started with the turn of a rotation before a version, and its
-// status replaced that of an earlier Pod with an earlier turn, unseen by the running controller. By the
-// times of that status, the rotation came then: for Pods that were created later, and before a cover that
-// began later.
+// status replaced that of an earlier Pod, unseen by the running controller. By the times of that status,
+// the rotation came then: for Pods that were created later, and before a cover that began later.
 func (o *oracle) rotatedByTakeover(class string, r rotation, before uint64) bool {
 	for version, t := range o.classes.told {
-		if t.class == class && t.over && t.first && !t.gone && t.started >= r.turn && t.replaced < r.turn && version < before && version <= o.classes.live {
+		if t.class == class && t.over && t.first && !t.gone && t.started >= r.turn && version < before && version <= o.classes.live {
 			return true
 		}
 	}

@@ -55,8 +55,6 @@ type classesTruth struct {
 	// makers has the Pods that statuses were created for, and owners their current Pods, by the
 	// name of the status.
 	makers, owners map[string]types.UID
-	// turns are the present turns of statuses, by their names.
-	turns map[string]int
 	// over has the classes of statuses that replaced those of earlier Pods, if the running
 	// controller was not shown the first write for the Pod. begun has those of which it was shown.
 	// Both are by the name of the status.
@@ -85,8 +83,6 @@ type toldOfPod struct {
 	// over reports whether the status was created for an earlier Pod of this name, and first
 	// whether this is the first write for this Pod.
 	over, first bool
-	// replaced is the turn that the status had before this write, 0 without one.
-	replaced int
 	// known reports whether the running controller had a report of the Pod before a snapshot.
 	known bool
 	// back reports whether an object has, for this Pod, the version that it had before the one that
@@ -123,7 +119,7 @@ func newClassesTruth() *classesTruth {
 	return &classesTruth{
 		rotations: map[string][]rotation{}, covers: map[types.UID]map[string]*classCover{}, told: map[uint64]toldOfPod{},
 		shown: map[string][]rotation{}, reports: map[string]types.UID{}, newest: map[string]int{}, late: map[string]uint64{},
-		makers: map[string]types.UID{}, owners: map[string]types.UID{}, turns: map[string]int{}, over: map[string]string{}, begun: map[string]types.UID{}, back: newBackTruth(), parts: newPartsLook(),
+		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{}, back: newBackTruth(), parts: newPartsLook(),
 	}
 }
 
@@ -162,11 +158,9 @@ func (t *classesTruth) own(told *toldOfPod, what watch.EventType) {
 		t.makers[told.status] = told.pod
 	}
 	told.over, told.first = t.makers[told.status] != told.pod, t.owners[told.status] != told.pod
-	told.replaced = t.turns[told.status]
-	t.owners[told.status], t.turns[told.status] = told.pod, told.turn
+	t.owners[told.status] = told.pod
 	if told.gone {
 		delete(t.owners, told.status)
-		delete(t.turns, told.status)
 	}
 }
 

@@ -184,11 +184,10 @@ func (c *Class) start(m *classMember) (turned []string) {
 		switch {
 		case at >= 0 && at == last:
 			if !started && all.rotate(r, m.beganIn) {
-				c.gain(id, all)
 				turned = append(turned, id)
 			}
 		case last < 0, !started && (at < 0 || all.present().isBefore(r)):
-			at = all.begin(turn{version: version, turnWrite: r.write(m.beganIn), rotated: !started, gained: !started})
+			at = all.begin(turn{version: version, turnWrite: r.write(m.beganIn), rotated: !started})
 			turned = append(turned, id)
 		case at < 0:
 			at = last // some stores give each Pod another version
@@ -265,17 +264,6 @@ func (c *Class) rewrite(m *classMember, r ClassReport, in uint64) (turned []stri
 	}
 	m.ClassReport = r
 	return turned
-}
-
-// gain is for the present version of an object that a running Pod may have been given without an earlier
-// one. The others that started without the object may be given it, too.
-func (c *Class) gain(id string, all *turns) {
-	all.present().gained = true
-	for _, m := range c.reports {
-		if m.without[id] && m.at[id] == all.last() {
-			m.at[id]--
-		}
-	}
 }
 
 // turns are the turns of an object; none yet if the object is new.

@@ -97,24 +97,6 @@ func TestAnObjectThatMayBeNewAndAPodThatStartsSoonWithoutIt(t *testing.T) {
 	}
 }
 
-// Nothing shows whether a Pod whose report was written again had the object before. If others started
-// without it, they may be given it next, and that is one change.
-func TestAnObjectThatPodsWithoutItAreGivenAfterARestart(t *testing.T) {
-	for _, version := range []string{"x", "y"} {
-		d := newDriver()
-		a, c := d.mount("a", "1", "x"), d.mount("c", "1")
-		d.mount("b", "1")
-		class := source.NewClass(vault)
-		class.Restore([]source.ClassReport{a, c, d.rotate("b", "1", version)})
-		if src, _ := class.Source(); src.Started["c"] {
-			t.Errorf("it counts as started with %s, which it may still be given", version)
-		}
-		if got := turns(class, d.rotate("c", "1", version)); got != nil {
-			t.Errorf("the second Pod brings %q again", got)
-		}
-	}
-}
-
 // Pods that started with different versions do not show whether the store has rotated meanwhile. If
 // the newest counted as the content, a ledger would say that all pods have it, and the rotation of
 // an older one would be no change when a controller starts again after it.

@@ -15,7 +15,7 @@ type turn struct {
 	turnWrite
 	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
-	// gained reports whether such a Pod had run without the object, or may have.
+	// gained reports whether such a Pod had run without the object.
 	gained bool
 }
 

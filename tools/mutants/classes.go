@@ -115,12 +115,6 @@ func classes() []mutation {
 			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
 		},
 		{
-			what: "classes: a start does not know that pods without an object may be given it",
-			file: turns,
-			from: ", gained: !started}", to: "}",
-			in: "./internal/source", tests: "^TestAnObjectThatPodsWithoutItAreGivenAfterARestart$",
-		},
-		{
 			what: "classes: a pod that starts soon after a report is never given an object of it that it lacks",
 			file: turns,
 			from: "all.added().Add(StartLag)", to: "all.added()",

@@ -23,8 +23,8 @@ func (o *oracle) skip(src simapi.Source, from, to uint64) {
 	}
 }
 
-// awayInGap reports whether a Pod started while a source had other data, of which the running controller
-// was shown nothing. It has to ask the Pods if the API proves an edit since the version before.
+// awayInGap reports whether a Pod started while a source had other data that the running controller was
+// never shown. If the API proves an edit since the version before, the controller has to ask the Pods.
 func (o *oracle) awayInGap(src simapi.Source, pod types.UID) bool {
 	s, gap := o.sources[src], o.skipped[src]
 	away, back := s.away()

@@ -119,8 +119,8 @@ type workloadTruth struct {
 	// write. tamperedIn is the version of the last one, or of a later ledger of ours that lacks a source.
 	tampered, accepted int
 	tamperedIn         uint64
-	// putBack has the data time of an earlier ledger that another client put back, by the sources of which
-	// that has other data than our last one.
+	// putBack has the sources whose data in our last ledger was replaced by that in an earlier one, which
+	// another client put back, with the data time of that ledger.
 	putBack map[simapi.Source]int64
 	// again reports whether our last rollout brought nothing new after the one before. lower reports
 	// whether any of them did so because the one before was undone: later ones have that form of mark,

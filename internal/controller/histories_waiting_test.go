@@ -109,7 +109,7 @@ func (o *oracle) noteRecorded(w *workloadTruth, l *look, written uint64) {
 	}
 }
 
-// notePutBack records of which sources another client put an earlier ledger back, with other data.
+// notePutBack records which sources have other data in an earlier ledger that another client put back.
 func (w *workloadTruth) notePutBack(e simapi.Event) {
 	before, after := ledgerOn(e.Old), ledgerOn(e.Object)
 	for _, src := range sources() {

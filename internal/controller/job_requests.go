@@ -113,8 +113,11 @@ func (c *Controller) patchJob(ctx context.Context, key workload.Key, by func() (
 	return nil
 }
 
-func (c *Controller) deleteJob(ctx context.Context, namespace, name string, opts metav1.DeleteOptions) error {
-	key := jobKey(namespace, name)
+// deleteJob deletes this version of a Job. A request that arrives late must not delete a later one: another
+// controller may need it by then.
+func (c *Controller) deleteJob(ctx context.Context, job *batchv1.Job, policy metav1.DeletionPropagation) error {
+	key := jobKey(job.Namespace, job.Name)
+	opts := metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}}
 	if err := c.api.Delete(ctx, kinds.Jobs(), key, opts); err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}

@@ -178,15 +178,11 @@ func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kind
 			err = fmt.Errorf("recreate Job %s from its copy: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:
-		err = c.patchJob(ctx, jobKey(of.Of.Namespace, of.JobName()), func() (kinds.Patch, error) { return of.NoteDelete(job, c.installation.Key) })
+		err = c.patchJob(ctx, jobKey(of.Of.Namespace, of.Job().Name), func() (kinds.Patch, error) { return of.NoteDelete(job, c.installation.Key) })
 	case kinds.DeleteJob:
-		foreground := metav1.DeletePropagationForeground
-		err = c.deleteJob(ctx, of.Of.Namespace, job.Name, metav1.DeleteOptions{
-			PropagationPolicy: &foreground, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},
-		})
+		err = c.deleteJob(ctx, job, metav1.DeletePropagationForeground)
 	case kinds.DropCopy:
-		background := metav1.DeletePropagationBackground
-		err = c.deleteJob(ctx, of.Of.Namespace, of.JobName(), metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: of.Version()})
+		err = c.deleteJob(ctx, of.Job(), metav1.DeletePropagationBackground)
 	case kinds.NoteJob:
 		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.installation.Key) })
 	case kinds.Unsuspend:

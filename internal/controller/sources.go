@@ -54,7 +54,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *handler {
 	}
 	h.keep = func(named map[types.NamespacedName]struct{}) {
 		c.forgetSources(k.Kind, absentFrom(namespace, named))
-		c.enqueueAll(c.state.KeepListed(k.Kind, namespace, named, state.VersionOf(h.version)), false)
+		c.enqueueAll(c.state.KeepSources(k.Kind, namespace, named, state.VersionOf(h.version)), false)
 	}
 	h.put = func(obj runtime.Object, live bool) {
 		if cm, ok := obj.(*corev1.ConfigMap); ok && cm.Name == metainfo.Name {

@@ -185,7 +185,7 @@ func (o *Objects) keepLive(resource string, named map[types.NamespacedName]struc
 	}
 	for _, kind := range sourceKinds() {
 		if kind.Resource() == resource {
-			o.live.state.KeepSources(kind, "", named)
+			o.live.state.KeepSources(kind, "", named, 0)
 		}
 	}
 }

@@ -132,14 +132,8 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	return c, nil
 }
 
-// JobName is the name of the copy itself.
-func (c *Copy) JobName() string { return c.job.Name }
-
-// Version is what the deletion of this version of the copy requires. Another one may be about to recreate
-// the Job.
-func (c *Copy) Version() *metav1.Preconditions {
-	return &metav1.Preconditions{UID: &c.job.UID, ResourceVersion: &c.job.ResourceVersion}
-}
+// Job is the copy itself.
+func (c *Copy) Job() *batchv1.Job { return c.job }
 
 // Changes are the sources for which the Job is recreated.
 func (c *Copy) Changes() []reload.Concern {

@@ -1,7 +1,6 @@
 package reload
 
 import (
-	"slices"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -68,10 +67,9 @@ func (f *Facts) seenEarlier(c *Concern) *Concern {
 	return &away
 }
 
-// waitedFor reports whether a source did not exist when Pods were started of which each container that uses
-// it requires it, so that these could only start with the data with which it was created.
-func (c *Concern) waitedFor(started uint64) bool {
+// waitedFor reports whether a source did not exist when Pods were created that could not start without it.
+// They have started with the data with which it was created.
+func (c *Concern) waitedFor(created uint64) bool {
 	absent := max(c.Seen.Departed, c.Seen.Absent)
-	required := len(c.Uses) > 0 && !slices.ContainsFunc(c.Uses, func(use workload.Use) bool { return use.Optional })
-	return required && absent != 0 && absent <= started && c.Seen.Content == c.Seen.Created
+	return workload.Required(c.Uses) && absent != 0 && absent <= created && c.Seen.Content == c.Seen.Created
 }

@@ -101,11 +101,10 @@ func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 
 // mayBeReverted reports whether the Pods may be others than the ledger describes.
 func (f *Facts) mayBeReverted(base base) bool {
-	step := base.ledger.Step
 	switch {
 	case f.Workload.Runs != nil:
 		return false // no Pod of an earlier run is kept
-	case base.err != nil, base.ledger.Marks == f.Workload.Marks.DigestAfter(step):
+	case base.err != nil, f.hasMarksOf(&base.ledger):
 		return false // the latest reload has started all Pods of a template with these marks
 	case f.Seen.TemplateReverted:
 		return true
@@ -113,7 +112,7 @@ func (f *Facts) mayBeReverted(base base) bool {
 		// Our marks were removed while no controller watched, or by a restart, which no template
 		// shows. Or the rollout of another client was reverted while no controller watched.
 		unseen := f.Seen.Template == 0 && slices.Contains(base.ledger.Superseded, f.Workload.Revision())
-		unseen = unseen || (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero()
+		unseen = unseen || (f.Seen.Template == 0 || base.ledger.Step.Restarts()) && !base.ledger.Marks.IsZero()
 		return unseen && f.Seen.Trusted != f.Workload.MarksDigest()
 	}
 }
@@ -175,11 +174,18 @@ func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	}
 }
 
-// showsReloaders reports whether only Reloader writes such a mark of a source. If a rollback brings back the
-// ledger of a template with its marks, they are ours: those of Secrets may have been SHA-1 then.
+// showsReloaders reports whether only Reloader writes such a mark of a source. A rollback may bring back a mark
+// of ours that looks like one, from when the marks of Secrets were SHA-1. It also brings back the ledger.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	back, err := f.read(f.Workload.LedgerText)
-	ours := err == nil && back.Marks == f.Workload.Marks.DigestAfter(back.Step)
-	return ok && !ours && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)
+	if !ok || !c.Source.IsReloaderMark(f.Key, mark) || mark == workload.MarkHash(c.Source, f.SecretMarks) {
+		return false
+	}
+	current, err := f.read(f.Workload.LedgerText)
+	return err != nil || !f.hasMarksOf(&current)
+}
+
+// hasMarksOf reports whether the marks of the pod template are those of a ledger.
+func (f *Facts) hasMarksOf(l *ledger.Ledger) bool {
+	return l.Marks == f.Workload.Marks.DigestAfter(l.Step)
 }

@@ -87,20 +87,12 @@ func content(versions ...string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// manyContents are those of a class that is given one version after the other.
-func manyContents(n int) []string {
+// manyContents are those of a class that is given one version after the other of the object after some
+// that stay.
+func manyContents(n int, stay ...string) []string {
 	var all []string
 	for v := range n {
-		all = append(all, content(fmt.Sprint(v)))
-	}
-	return all
-}
-
-// manySecond are those of a class whose second object is given in one version after the other.
-func manySecond(n int) []string {
-	var all []string
-	for v := range n {
-		all = append(all, content("0", fmt.Sprint(v)))
+		all = append(all, content(slices.Concat(stay, []string{fmt.Sprint(v)})...))
 	}
 	return all
 }
@@ -197,14 +189,14 @@ func TestWhatAClassComesToBe(t *testing.T) {
 				all = append(all, d.rotate("b", "0", fmt.Sprint(v)))
 			}
 			return append(all, d.rotate("c", "0", "39"))
-		}, append([]string{content("0", "x")}, manySecond(40)...), map[string]bool{"a": false, "b": false, "c": false}},
+		}, append([]string{content("0", "x")}, manyContents(40, "0")...), map[string]bool{"a": false, "b": false, "c": false}},
 		"long after that, a pod starts without it, and does without it for many turns": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "0", "x"), d.mount("b", "0"), d.rotate("b", "0", "x"), d.mount("c", "0")}
 			for v := range 40 {
 				all = append(all, d.rotate("a", "0", fmt.Sprint(v)))
 			}
 			return all
-		}, append([]string{content("0", "x"), content("0"), content("0", "x")}, manySecond(40)...), map[string]bool{"a": false, "b": false, "c": true}},
+		}, append([]string{content("0", "x"), content("0"), content("0", "x")}, manyContents(40, "0")...), map[string]bool{"a": false, "b": false, "c": true}},
 		"a pod starts without an object just after one that runs is given it": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "y")}
 			d.second -= 8

@@ -112,17 +112,17 @@ func TestALargeDeletedSourceIsKeptAlone(t *testing.T) {
 // its deletion since was forgotten.
 func TestASourceThatTheLatestSnapshotLacks(t *testing.T) {
 	listed := func(s *State, named map[types.NamespacedName]struct{}) {
-		s.KeepListed(source.ConfigMap, "bank", nil, 4)
-		s.KeepListed(source.ConfigMap, "shop", named, 6)
-		s.KeepListed(source.Secret, "shop", nil, 5)
+		s.KeepSources(source.ConfigMap, "bank", nil, 4)
+		s.KeepSources(source.ConfigMap, "shop", named, 6)
+		s.KeepSources(source.Secret, "shop", nil, 5)
 	}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
 		want uint64
 	}{
 		"that of its namespace": {func(s *State) { listed(s, nil) }, 6},
-		"that of all":           {func(s *State) { s.KeepListed(source.ConfigMap, "", nil, 6) }, 6},
-		"of an unknown version": {func(s *State) { listed(s, nil); s.KeepSources(source.ConfigMap, "shop", nil) }, 0},
+		"that of all":           {func(s *State) { s.KeepSources(source.ConfigMap, "", nil, 6) }, 6},
+		"of an unknown version": {func(s *State) { listed(s, nil); s.KeepSources(source.ConfigMap, "shop", nil, 0) }, 0},
 		"it is deleted since": {func(s *State) {
 			listed(s, nil)
 			s.comeAndGo(configMap("cm", "one", 7))

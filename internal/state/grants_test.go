@@ -98,7 +98,7 @@ func TestNothingIsDecidedBeforeAllGrantsAreKnown(t *testing.T) {
 		"a snapshot of its namespace":          {func(s *State) { s.KeepGrants("infra", nil, 7) }, true},
 		"a snapshot of all namespaces":         {func(s *State) { s.KeepGrants("", nil, 7) }, true},
 		"the cluster serves none":              {func(s *State) { s.NoGrants("") }, true},
-		"the source does not exist":            {func(s *State) { s.KeepSources(source.ConfigMap, "", nil) }, false},
+		"the source does not exist":            {func(s *State) { s.KeepSources(source.ConfigMap, "", nil, 0) }, false},
 		"the source is deleted":                {func(s *State) { s.DeleteSource(inCM(), reload.Departure{Version: 9}) }, false},
 		"the annotation allows it":             {func(s *State) { s.PutSource(foreignCM("cm", "one", 8, "shop"), live) }, true},
 		"the annotation allowed, then deleted": {allowedThenDeleted, true},

@@ -284,20 +284,15 @@ func (s *State) known(key source.Key) (sourceRecord, bool) {
 }
 
 // KeepSources removes the sources of a kind, in one namespace or in all, that a complete snapshot
-// did not contain, and returns the workloads that they may have concerned.
-func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
-	return s.KeepListed(kind, namespace, named, 0)
-}
-
-// KeepListed is KeepSources with the version of the snapshot, 0 if it is unknown: a source that only
-// a later event shows did not exist then.
-func (s *State) KeepListed(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
+// did not contain, and returns the workloads that they may have concerned. Version is that of the
+// snapshot, 0 if it is unknown: a source that only a later event shows did not exist then.
+func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}, version uint64) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keepSources(kind, namespace, named, version)
 }
 
-// keepSources is KeepSources with the version of the snapshot; 0 if it is unknown.
+// keepSources is KeepSources under the lock.
 func (s *State) keepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}, version uint64) (concerned []workload.Key) {
 	for key := range s.index.allSources() {
 		if key.Kind != kind || namespace != "" && key.Namespace != namespace || key.Local().IsUnion() {

@@ -141,12 +141,12 @@ func TestOnlyACompleteSnapshotProvesADeletion(t *testing.T) {
 	s.PutWorkload(deployment("web", "cm", 1, byName, "cm.*"), live)
 	s.PutSource(configMap("cm-1", "one", 2), live)
 	s.PutSource(configMap("cm-2", "one", 3), live)
-	s.KeepSources(source.ConfigMap, "elsewhere", nil)
-	s.KeepSources(source.Secret, "", nil)
+	s.KeepSources(source.ConfigMap, "elsewhere", nil, 0)
+	s.KeepSources(source.Secret, "", nil, 0)
 	if got := concerned(s, "web"); len(got) != 2 {
 		t.Errorf("a snapshot of something else took sources away: %v are left", got)
 	}
-	s.KeepSources(source.ConfigMap, "", map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm-2"}: {}})
+	s.KeepSources(source.ConfigMap, "", map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm-2"}: {}}, 0)
 	if got := concerned(s, "web"); len(got) != 1 || got[0] != "cm-2" {
 		t.Errorf("%v are left, want cm-2", got)
 	}

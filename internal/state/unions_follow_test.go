@@ -19,7 +19,7 @@ func TestAUnionThatAWorkloadReferencesAlreadyHasNoUnknownPast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
-			s.KeepSources(source.ClusterTrustBundle, "", nil)
+			s.KeepSources(source.ClusterTrustBundle, "", nil, 0)
 			s.PutWorkload(trusting("shop", "web", "", "live", 3, false), live)
 			editOften(s, bundleOf("c", "x", "next", 12))
 			s.PutWorkload(later, live)

@@ -105,7 +105,7 @@ func TestUnionsAreWhatALookAtEverythingFinds(t *testing.T) {
 		digests := map[workload.Key]map[string]string{}
 		texts := map[string]string{} // by the digest of a source
 		if draw.IntN(4) > 0 {
-			s.KeepSources(source.ClusterTrustBundle, "", nil) // otherwise the snapshot comes later
+			s.KeepSources(source.ClusterTrustBundle, "", nil, 0) // otherwise the snapshot comes later
 		}
 		united := s.united
 		for step := range 40 {
@@ -131,7 +131,7 @@ func TestUnionsAreWhatALookAtEverythingFinds(t *testing.T) {
 					named[types.NamespacedName{Name: name}] = struct{}{}
 					s.PutSource(src, false)
 				}
-				s.KeepSources(source.ClusterTrustBundle, "", named)
+				s.KeepSources(source.ClusterTrustBundle, "", named, 0)
 				united = true
 			case 5:
 				k := key(pick("shop", "bank"), pick("one", "two"))
@@ -216,7 +216,7 @@ func TestABundleThatJoinsOrLeavesChangesTheUnion(t *testing.T) {
 		s := New(false)
 		s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
 		s.PutSource(bundleOf("old", "z", "live", 9), inASnap)
-		s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "old"}: {}})
+		s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "old"}: {}}, 0)
 		s.PutWorkload(trusting("shop", "web", "", "live", 10, false), live)
 		tc.event(s)
 		if _, seen := unionOf(t, s); seen.Content != tc.want {
@@ -325,7 +325,7 @@ func TestASnapshotUnitesOnce(t *testing.T) {
 	snapshot := func() {
 		s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
 		s.PutSource(bundleOf("b", "y", "live", 2), inASnap)
-		s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "b"}: {}})
+		s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "b"}: {}}, 0)
 	}
 	s.PutWorkload(trusting("shop", "web", "", "live", 10, false), inASnap)
 	snapshot()
@@ -337,7 +337,7 @@ func TestASnapshotUnitesOnce(t *testing.T) {
 	s.PutSource(bundleOf("b", "y", "live", 30), live)
 	s.PutSource(bundleOf("a", "x", "live", 1), inASnap)
 	s.PutSource(bundleOf("b", "y", "live", 30), inASnap)
-	s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "b"}: {}})
+	s.KeepSources(source.ClusterTrustBundle, "", map[types.NamespacedName]struct{}{{Name: "a"}: {}, {Name: "b"}: {}}, 0)
 	if _, seen := unionOf(t, s); seen.Content != 30 {
 		t.Errorf("after a snapshot its data changed in version %d, want 30", seen.Content)
 	}

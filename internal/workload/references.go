@@ -315,3 +315,9 @@ func isTrue(b *bool) bool {
 func Optional(uses []Use) bool {
 	return len(uses) > 0 && !slices.ContainsFunc(uses, func(u Use) bool { return !u.Optional })
 }
+
+// Required reports whether a Pod template uses a source, and each container that does requires it. A
+// source may be neither.
+func Required(uses []Use) bool {
+	return len(uses) > 0 && !slices.ContainsFunc(uses, func(u Use) bool { return u.Optional })
+}

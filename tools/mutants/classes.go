@@ -115,6 +115,12 @@ func classes() []mutation {
 			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
 		},
 		{
+			what: "classes: a rotation from before the installation is acted upon when a late pod is gone",
+			file: "internal/reload/unseen_edit.go",
+			from: "return first && c.Source.Key.Kind.Reported()", to: "return false && first",
+			in: core, tests: "^TestDecideOnAClass$",
+		},
+		{
 			what: "classes: a pod that starts soon after a report is never given an object of it that it lacks",
 			file: turns,
 			from: "all.added().Add(StartLag)", to: "all.added()",

@@ -318,8 +318,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "Jobs: a late request deletes the copy of a Job that is deleted meanwhile",
-			file: "internal/controller/recreate_job.go",
-			from: "Preconditions: of.Version()", to: "Preconditions: &metav1.Preconditions{UID: of.Version().UID}",
+			file: "internal/controller/job_requests.go",
+			from: ", ResourceVersion: &job.ResourceVersion}", to: "}",
 			in: controller, tests: "^TestKeptSeeds$",
 		},
 		{

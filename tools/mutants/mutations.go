@@ -242,7 +242,7 @@ func mutations() []mutation {
 		{
 			what: "a restart that was taken away is not noticed",
 			file: "internal/reload/reverts.go",
-			from: "(f.Seen.Template == 0 || step.Restarts())", to: "f.Seen.Template == 0",
+			from: "(f.Seen.Template == 0 || base.ledger.Step.Restarts())", to: "f.Seen.Template == 0",
 			in: core, tests: "^Test",
 		},
 		{

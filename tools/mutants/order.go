@@ -59,6 +59,24 @@ func orders() []mutation {
 			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
 		},
 		{
+			what: "order: Pods that waited for a source count as started before it",
+			file: "internal/reload/away.go",
+			from: "return workload.Required(c.Uses) && absent != 0", to: "return false && absent != 0",
+			in: core, tests: "^TestASourceThatWasAwayBeforeItsWorkloadArrived$",
+		},
+		{
+			what: "order: a snapshot never shows that a source did not exist",
+			file: "internal/state/deleted_sources.go",
+			from: "	d.listed[snapshotOf{kind, namespace}] = version\n", to: "",
+			in: "./internal/state", tests: "^TestASourceThatTheLatestSnapshotLacks$",
+		},
+		{
+			what: "order: a mark of ours that a rollback brings back is Reloader's",
+			file: "internal/reload/reverts.go",
+			from: "return err != nil || !f.hasMarksOf(&current)", to: "return err != nil || current.Counter >= 0",
+			in: core, tests: "^TestWhetherAMarkThatIsBackIsReloaders$",
+		},
+		{
 			what: "order: a run that has succeeded counts as begun when it was created",
 			file: "internal/reload/runs.go",
 			from: "	if r.Resumed.After(r.Last) {\n", to: "	if r.Resumed.After(r.Last) && r.LastAtLeast {\n",

@@ -7,8 +7,8 @@ func shell() []mutation {
 	return []mutation{
 		{
 			what: "jobs: a Job that took the name of the one to recreate is deleted",
-			file: "internal/controller/recreate_job.go",
-			from: "PropagationPolicy: &foreground, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},", to: "PropagationPolicy: &foreground,",
+			file: "internal/controller/job_requests.go",
+			from: "&policy, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}}", to: "&policy}",
 			in: controller, tests: "^TestJobHistories$",
 		},
 		{
